@@ -1,0 +1,323 @@
+//! Agents: the registry of coding agents, each bound to one folder and one runtime.
+//! Pure: rows are `store::agents`, folders are `world::folders`, deeds are `hall::agents`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Moment, Refusal,
+    authors::{Handle, empty_as_none},
+    ids::{AgentId, AuthorId},
+    limits,
+    text::Check,
+};
+
+/// When an agent answers in a room. Source: contract 2.2, 2.6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResponseMode {
+    /// Every post.
+    Always,
+    /// When named, and for a while after.
+    Engaged,
+    /// In a direct message, or when named.
+    DirectOnly,
+    /// When named.
+    MentionOnly,
+    /// Never.
+    Silent,
+}
+
+impl ResponseMode {
+    /// Every mode with its word.
+    pub const WORDS: [(Self, &str); 5] = [
+        (Self::Always, "always"),
+        (Self::Engaged, "engaged"),
+        (Self::DirectOnly, "direct-only"),
+        (Self::MentionOnly, "mention-only"),
+        (Self::Silent, "silent"),
+    ];
+}
+
+/// Whether an agent can work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentState {
+    /// Its runtime is there.
+    Ready,
+    /// Its runtime is not registered here.
+    RuntimeMissing,
+    /// It was taken off the registry.
+    Retired,
+}
+
+/// A registered agent, as the interface shows it. Source: contract 3.2.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// The author it writes as.
+    pub author_id: AuthorId,
+    /// The author's handle, changed only there.
+    #[serde(with = "empty_as_none")]
+    pub handle: Option<Handle>,
+    /// 1..64 characters.
+    pub name: String,
+    /// At most 500 characters.
+    pub description: String,
+    /// The runtime's type.
+    pub runtime: String,
+    /// Its working directory, absolute.
+    pub cwd: String,
+    /// What it does in a channel that says nothing else.
+    pub response_mode: ResponseMode,
+    /// For new sessions.
+    pub permission_mode: String,
+    /// For new sessions; `""` is the runtime's own.
+    pub model: String,
+    /// For new sessions; `""` is the runtime's own.
+    pub effort: String,
+    /// Ready, without a runtime, or retired.
+    pub state: AgentState,
+    /// Whether a process of it runs now.
+    pub live_process: bool,
+    /// When it was registered.
+    pub created_at: Moment,
+    /// When a field last changed.
+    pub updated_at: Moment,
+}
+
+/// A runtime agents can be bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// Its type, `[a-z][a-z0-9-]{0,31}`.
+    pub kind: &'static str,
+    /// Its permission modes, the default first.
+    pub modes: &'static [PermissionMode],
+}
+
+/// A permission mode of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PermissionMode {
+    /// Its id.
+    pub id: &'static str,
+    /// Whether it acts without asking anybody, so that a person must acknowledge it.
+    pub autonomous: bool,
+}
+
+impl PermissionMode {
+    /// Holds an unattended mode back until a person acknowledged it.
+    ///
+    /// # Errors
+    /// [`Refusal::AutonomyNotAcknowledged`].
+    pub fn require_acknowledged(&self, acknowledged: bool) -> Result<(), Refusal> {
+        if self.autonomous && !acknowledged {
+            return Err(Refusal::AutonomyNotAcknowledged(self.id.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// The scripted runtime that needs no key and no network. Source: contract 3.3, 3.4.
+pub const REHEARSAL: Runtime = Runtime {
+    kind: "rehearsal",
+    modes: &[
+        PermissionMode {
+            id: "default",
+            autonomous: false,
+        },
+        PermissionMode {
+            id: "accept-edits",
+            autonomous: false,
+        },
+        PermissionMode {
+            id: "plan",
+            autonomous: false,
+        },
+        PermissionMode {
+            id: "autopilot",
+            autonomous: true,
+        },
+    ],
+};
+
+/// The runtimes registered here.
+pub const RUNTIMES: &[Runtime] = &[REHEARSAL];
+
+impl Runtime {
+    /// The registered runtime of this type.
+    ///
+    /// # Errors
+    /// [`Refusal::UnknownRuntime`].
+    pub fn find(kind: &str) -> Result<&'static Self, Refusal> {
+        RUNTIMES
+            .iter()
+            .find(|runtime| runtime.kind == kind)
+            .ok_or(Refusal::UnknownRuntime)
+    }
+
+    /// The permission mode with this id.
+    ///
+    /// # Errors
+    /// [`Refusal::UnsupportedPermissionMode`].
+    pub fn mode(&self, id: &str) -> Result<&'static PermissionMode, Refusal> {
+        self.modes
+            .iter()
+            .find(|mode| mode.id == id)
+            .ok_or(Refusal::UnsupportedPermissionMode)
+    }
+
+    /// The mode an agent starts with when none is asked for.
+    pub fn default_mode(&self) -> &'static str {
+        self.modes.first().map_or("", |mode| mode.id)
+    }
+}
+
+/// A registration, as asked for.
+#[derive(Clone, Debug)]
+pub struct NewAgent {
+    /// 1..64 characters after trimming.
+    pub name: String,
+    /// The runtime's type; the default runtime when absent.
+    pub runtime: Option<String>,
+    /// Absolute path of an existing folder.
+    pub cwd: String,
+    /// At most 500 characters.
+    pub description: String,
+    /// What it does in channels; `engaged` when absent.
+    pub response_mode: Option<ResponseMode>,
+    /// For new sessions; the runtime's default when absent.
+    pub permission_mode: Option<String>,
+    /// For new sessions.
+    pub model: String,
+    /// For new sessions.
+    pub effort: String,
+    /// Whether it becomes a member of `team`.
+    pub join_team: bool,
+    /// Whether the person acknowledged a mode that acts unattended.
+    pub acknowledged_autonomy: bool,
+}
+
+impl NewAgent {
+    /// Checks the shape of every field.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] with all fields that are wrong.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let mut check = Check::new();
+        check_name(&mut check, &self.name);
+        check.chars("cwd", &self.cwd, 1, limits::CWD_CHARS_MAX);
+        if !self.cwd.is_empty() && !self.cwd.starts_with('/') {
+            check.fail("cwd", "must be an absolute path");
+        }
+        check.chars(
+            "description",
+            &self.description,
+            0,
+            limits::AGENT_DESCRIPTION_CHARS_MAX,
+        );
+        check_options(&mut check, Some(&self.model), Some(&self.effort));
+        check.done()
+    }
+}
+
+/// The changes an owner may make to an agent; absent leaves a field as it is.
+#[derive(Clone, Debug, Default)]
+pub struct AgentPatch {
+    /// 1..64 characters after trimming.
+    pub name: Option<String>,
+    /// At most 500 characters.
+    pub description: Option<String>,
+    /// What it does in channels.
+    pub response_mode: Option<ResponseMode>,
+    /// For new sessions.
+    pub permission_mode: Option<String>,
+    /// For new sessions.
+    pub model: Option<String>,
+    /// For new sessions.
+    pub effort: Option<String>,
+    /// Whether the person acknowledged a mode that acts unattended.
+    pub acknowledged_autonomy: bool,
+}
+
+impl AgentPatch {
+    /// Checks the shape of every given field.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] with all fields that are wrong.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let mut check = Check::new();
+        if let Some(name) = &self.name {
+            check_name(&mut check, name);
+        }
+        if let Some(text) = &self.description {
+            check.chars("description", text, 0, limits::AGENT_DESCRIPTION_CHARS_MAX);
+        }
+        check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
+        check.done()
+    }
+
+    /// The agent after the change.
+    ///
+    /// # Errors
+    /// [`Refusal::AgentRetired`], and the refusals of a new mode.
+    pub fn apply(&self, agent: &Agent) -> Result<Agent, Refusal> {
+        if agent.state == AgentState::Retired {
+            return Err(Refusal::AgentRetired);
+        }
+        if let Some(mode) = &self.permission_mode
+            && *mode != agent.permission_mode
+        {
+            let mode = Runtime::find(&agent.runtime)?.mode(mode)?;
+            mode.require_acknowledged(self.acknowledged_autonomy)?;
+        }
+        let take = |new: &Option<String>, old: &String| new.clone().unwrap_or_else(|| old.clone());
+        Ok(Agent {
+            name: take(&self.name, &agent.name).trim().to_owned(),
+            description: take(&self.description, &agent.description),
+            response_mode: self.response_mode.unwrap_or(agent.response_mode),
+            permission_mode: take(&self.permission_mode, &agent.permission_mode),
+            model: take(&self.model, &agent.model),
+            effort: take(&self.effort, &agent.effort),
+            ..agent.clone()
+        })
+    }
+}
+
+fn check_name(check: &mut Check, name: &str) {
+    let range = limits::AGENT_NAME_CHARS;
+    check.chars("name", name.trim(), *range.start(), *range.end());
+    check.one_line("name", name);
+}
+
+fn check_options(check: &mut Check, model: Option<&str>, effort: Option<&str>) {
+    for (field, text) in [("model", model), ("effort", effort)] {
+        if let Some(text) = text {
+            check.chars(field, text, 0, limits::AGENT_OPTION_CHARS_MAX);
+            check.one_line(field, text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unattended_mode_needs_an_acknowledgement() {
+        let autonomy = Refusal::AutonomyNotAcknowledged("autopilot".to_owned());
+        for (mode, acknowledged, expected) in [
+            ("default", false, Ok(())),
+            ("plan", false, Ok(())),
+            ("autopilot", false, Err(autonomy)),
+            ("autopilot", true, Ok(())),
+            ("yolo", true, Err(Refusal::UnsupportedPermissionMode)),
+        ] {
+            let outcome = REHEARSAL
+                .mode(mode)
+                .and_then(|mode| mode.require_acknowledged(acknowledged));
+            assert_eq!(outcome, expected, "{mode}");
+        }
+        assert_eq!(Runtime::find("claude-code"), Err(Refusal::UnknownRuntime));
+    }
+}

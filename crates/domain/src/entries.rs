@@ -1,0 +1,151 @@
+//! Entries: the posts and notices of a room.
+//! Pure: rows and counts are `store::entries`, deeds are `hall::entries`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Moment, Refusal,
+    ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
+    limits,
+    mentions::MentionSpan,
+    text::Check,
+};
+
+/// Whether an author wrote it or the room tells something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// Written by an author.
+    Post,
+    /// Told by the system author; counts in no badge.
+    Notice,
+}
+
+impl EntryKind {
+    /// Every kind with its word.
+    pub const WORDS: [(Self, &str); 2] = [(Self::Post, "post"), (Self::Notice, "notice")];
+}
+
+/// A list of the entry's shape that stays empty until the rooms it belongs to are built.
+pub type Unfilled = [(); 0];
+
+/// One entry, as the interface shows it. Source: contract 2.3.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Its id.
+    pub id: EntryId,
+    /// Its room.
+    pub room_id: RoomId,
+    /// Its place in the room, from 1 without gaps.
+    pub seq: u64,
+    /// Who wrote it.
+    pub author_id: AuthorId,
+    /// Post or notice.
+    pub kind: EntryKind,
+    /// What it says, byte-exact.
+    pub text: String,
+    /// What a notice tells; `null` for posts.
+    pub notice: Option<()>,
+    /// Whom it names, each once, in order of first mention.
+    pub mentions: Vec<AuthorId>,
+    /// Where it names them.
+    pub mention_spans: Vec<MentionSpan>,
+    /// The entry it answers in a thread.
+    pub thread_root_entry_id: Option<EntryId>,
+    /// Replies in its own thread.
+    pub thread_reply_count: u64,
+    /// Time of the newest reply in its own thread.
+    pub thread_last_reply_at: Option<Moment>,
+    /// The session it came from.
+    pub session_id: Option<SessionId>,
+    /// The turn it came from.
+    pub turn_id: Option<TurnId>,
+    /// The post that began its cascade: itself, for a person's.
+    pub cascade_root_id: EntryId,
+    /// Automatic replies between that post and this one.
+    pub cascade_depth: u32,
+    /// Canvas changes made with it.
+    pub canvas_ops: Unfilled,
+    /// Files posted with it.
+    pub attachments: Unfilled,
+    /// Reactions to it.
+    pub reactions: Unfilled,
+    /// When its text was taken out.
+    pub redacted_at: Option<Moment>,
+    /// When it was written.
+    pub created_at: Moment,
+}
+
+/// The text of a post, within its bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PostText(String);
+
+impl PostText {
+    /// Takes a post's text as it is: 1..100,000 characters, kept byte-exact.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] on `text`.
+    ///
+    /// Source: contract 2.3.
+    pub fn parse(text: String) -> Result<Self, Refusal> {
+        let mut check = Check::new();
+        let range = limits::ENTRY_CHARS;
+        check.chars("text", &text, *range.start(), *range.end());
+        check.done()?;
+        Ok(Self(text))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text, given away.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Which entries of a room are asked for, by seq.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EntriesAsk {
+    /// Only entries below this seq; the newest of them.
+    pub before: Option<u64>,
+    /// Only entries above this seq; the oldest of them, unless `before` is given too.
+    pub after: Option<u64>,
+    /// 1..200.
+    pub limit: u32,
+}
+
+/// A run of a room's entries, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntriesPage {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// Whether more lie in the direction asked for.
+    pub has_more: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_post_has_at_least_one_and_at_most_100_000_characters() {
+        for (text, fits) in [
+            (String::new(), false),
+            (" ".to_owned(), true),
+            ("é".repeat(100_000), true),
+            ("é".repeat(100_001), false),
+            ("a\0b".to_owned(), false),
+        ] {
+            assert_eq!(
+                PostText::parse(text.clone()).is_ok(),
+                fits,
+                "{}",
+                text.len()
+            );
+        }
+    }
+}

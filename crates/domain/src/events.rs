@@ -1,0 +1,229 @@
+//! Events: what changed, in the order it changed, and who may hear of it.
+//! The enum is stored and sent, so it changes only by adding.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agents::Agent,
+    authors::Author,
+    entries::Entry,
+    ids::{AgentId, AuthorId, RoomId, TokenId},
+    members::Member,
+    read_cursors::ReadCursor,
+    rooms::Room,
+};
+
+/// Everything that can happen. Source: contract 1.4, 2.10, 3.6.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "type",
+    content = "data",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum Event {
+    /// An author's name, look or handle changed.
+    AuthorUpdated {
+        /// As it is now.
+        author: Author,
+    },
+    /// An agent was registered.
+    AgentCreated {
+        /// As it is now.
+        agent: Agent,
+    },
+    /// An agent's row changed.
+    AgentUpdated {
+        /// As it is now.
+        agent: Agent,
+    },
+    /// An agent was taken off the registry.
+    AgentRetired {
+        /// As it is now.
+        agent: Agent,
+    },
+    /// A token was minted.
+    AgentTokenCreated {
+        /// Whom it names.
+        agent_id: AgentId,
+        /// Its row.
+        token_id: TokenId,
+    },
+    /// A token was revoked.
+    AgentTokenRevoked {
+        /// Whom it named.
+        agent_id: AgentId,
+        /// Its row.
+        token_id: TokenId,
+    },
+    /// A room was made.
+    RoomCreated {
+        /// As it is now.
+        room: Room,
+    },
+    /// A room's fields changed.
+    RoomUpdated {
+        /// As it is now.
+        room: Room,
+    },
+    /// Somebody joined a room.
+    RoomMemberAdded {
+        /// As it is now.
+        member: Member,
+    },
+    /// A member's response mode changed.
+    RoomMemberUpdated {
+        /// As it is now.
+        member: Member,
+    },
+    /// Somebody left a room.
+    RoomMemberRemoved {
+        /// The room.
+        room_id: RoomId,
+        /// Who left.
+        author_id: AuthorId,
+    },
+    /// Something was written in a room.
+    EntryAdded {
+        /// The entry.
+        entry: Entry,
+    },
+    /// A person read on, or marked entries unread.
+    ReadCursor(ReadCursor),
+}
+
+/// Where an event belongs. Source: contract 1.10, "Log".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// The installation.
+    Hall,
+    /// One room.
+    Room(RoomId),
+    /// One agent.
+    Agent(AgentId),
+}
+
+impl Scope {
+    /// Reads `hall`, `room:<id>` or `agent:<id>`.
+    ///
+    /// # Errors
+    /// [`ScopeError`] tells bad syntax, which is 400, from an id that cannot exist, which is 404.
+    pub fn parse(text: &str) -> Result<Self, ScopeError> {
+        if text == "hall" {
+            return Ok(Self::Hall);
+        }
+        match text.split_once(':') {
+            Some(("room", id)) if !id.is_empty() => RoomId::parse(id)
+                .map(Self::Room)
+                .ok_or(ScopeError::NoSuchRoom),
+            Some(("agent", id)) if !id.is_empty() => AgentId::parse(id)
+                .map(Self::Agent)
+                .ok_or(ScopeError::NoSuchAgent),
+            _ => Err(ScopeError::Syntax),
+        }
+    }
+}
+
+/// Why a scope's text names none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScopeError {
+    /// Not the form of a scope.
+    Syntax,
+    /// A room id that cannot exist.
+    NoSuchRoom,
+    /// An agent id that cannot exist.
+    NoSuchAgent,
+}
+
+impl std::fmt::Display for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Hall => f.write_str("hall"),
+            Self::Room(room) => write!(f, "room:{room}"),
+            Self::Agent(agent) => write!(f, "agent:{agent}"),
+        }
+    }
+}
+
+/// Who may hear of an event, beyond what its scopes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Whoever sees one of its scopes.
+    Scope,
+    /// The owner, and an agent in its own scope.
+    Owner,
+    /// This author alone.
+    Author(AuthorId),
+}
+
+/// Where an event is filed and who may hear of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filing {
+    /// Its main scope, the one the frame names.
+    pub scope: Scope,
+    /// Further scopes whose streams bring it.
+    pub also: Vec<Scope>,
+    /// Who may hear of it.
+    pub audience: Audience,
+}
+
+impl Event {
+    /// Files the event; `rooms` are the rooms an author is seen in, for `author_updated` alone.
+    ///
+    /// Source: contract 1.4 and the event tables of 2.10 and 3.6.
+    pub fn filing(&self, rooms: &[RoomId]) -> Filing {
+        let filed = |scope, also| Filing {
+            scope,
+            also,
+            audience: Audience::Scope,
+        };
+        match self {
+            Self::AuthorUpdated { .. } => filed(
+                Scope::Hall,
+                rooms.iter().copied().map(Scope::Room).collect(),
+            ),
+            Self::AgentCreated { agent }
+            | Self::AgentUpdated { agent }
+            | Self::AgentRetired { agent } => filed(Scope::Agent(agent.id), Vec::new()),
+            Self::AgentTokenCreated { agent_id, .. } | Self::AgentTokenRevoked { agent_id, .. } => {
+                Filing {
+                    scope: Scope::Hall,
+                    also: vec![Scope::Agent(*agent_id)],
+                    audience: Audience::Owner,
+                }
+            }
+            Self::RoomCreated { room } | Self::RoomUpdated { room } => {
+                filed(Scope::Room(room.id), vec![Scope::Hall])
+            }
+            Self::RoomMemberAdded { member } | Self::RoomMemberUpdated { member } => {
+                filed(Scope::Room(member.room_id), Vec::new())
+            }
+            Self::RoomMemberRemoved { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
+            Self::EntryAdded { entry } => filed(Scope::Room(entry.room_id), Vec::new()),
+            Self::ReadCursor(cursor) => Filing {
+                scope: Scope::Hall,
+                also: vec![Scope::Room(cursor.room_id)],
+                audience: Audience::Author(cursor.author_id),
+            },
+        }
+    }
+
+    /// The event's name on the wire.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::AuthorUpdated { .. } => "author_updated",
+            Self::AgentCreated { .. } => "agent_created",
+            Self::AgentUpdated { .. } => "agent_updated",
+            Self::AgentRetired { .. } => "agent_retired",
+            Self::AgentTokenCreated { .. } => "agent_token_created",
+            Self::AgentTokenRevoked { .. } => "agent_token_revoked",
+            Self::RoomCreated { .. } => "room_created",
+            Self::RoomUpdated { .. } => "room_updated",
+            Self::RoomMemberAdded { .. } => "room_member_added",
+            Self::RoomMemberUpdated { .. } => "room_member_updated",
+            Self::RoomMemberRemoved { .. } => "room_member_removed",
+            Self::EntryAdded { .. } => "entry_added",
+            Self::ReadCursor(_) => "read_cursor",
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The rules of guildhall: values, gates, refusals, events.
+//! Pure: no I/O, no async, no clock; time and randomness are arguments.
+
+pub mod agents;
+pub mod authors;
+pub mod callers;
+pub mod entries;
+pub mod events;
+pub mod ids;
+pub mod limits;
+pub mod members;
+pub mod mentions;
+pub mod moment;
+pub mod outcome;
+pub mod read_cursors;
+pub mod rooms;
+pub mod signals;
+pub mod text;
+pub mod tokens;
+
+pub use moment::Moment;
+pub use outcome::{Error, Fault, Refusal, Result};

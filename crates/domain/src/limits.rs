@@ -1,0 +1,83 @@
+//! Limits: every bound of the interface, named once, used by code, tests and documents.
+//! Units come last in the name. Source: contract 1.10, 1.11, 2.1–2.3, 2.9, 3.2.
+
+use std::ops::RangeInclusive;
+
+/// Characters of a handle.
+pub const HANDLE_LEN: RangeInclusive<usize> = 2..=32;
+/// Characters a handle request may carry before it is normalised.
+pub const HANDLE_ASK_CHARS_MAX: usize = 64;
+/// Characters of an author's display name.
+pub const DISPLAY_NAME_CHARS: RangeInclusive<usize> = 1..=80;
+/// Characters of an author's emoji.
+pub const EMOJI_CHARS_MAX: usize = 16;
+/// Characters of an image address.
+pub const IMAGE_URL_CHARS_MAX: usize = 2_048;
+/// Characters of an agent's name.
+pub const AGENT_NAME_CHARS: RangeInclusive<usize> = 1..=64;
+/// Characters of an agent's description.
+pub const AGENT_DESCRIPTION_CHARS_MAX: usize = 500;
+/// Characters of a model or effort name.
+pub const AGENT_OPTION_CHARS_MAX: usize = 200;
+/// Characters of a working directory.
+pub const CWD_CHARS_MAX: usize = 4_096;
+/// Characters of a token's label.
+pub const TOKEN_LABEL_CHARS: RangeInclusive<usize> = 1..=80;
+/// Characters of a room title.
+pub const ROOM_TITLE_CHARS: RangeInclusive<usize> = 1..=200;
+/// Characters of a room topic.
+pub const ROOM_TOPIC_CHARS_MAX: usize = 500;
+/// Characters of a slug.
+pub const SLUG_CHARS_MAX: usize = 80;
+/// Characters of an entry's text.
+pub const ENTRY_CHARS: RangeInclusive<usize> = 1..=100_000;
+/// Authors named when a room is made.
+pub const ROOM_MEMBER_IDS_MAX: usize = 100;
+/// Agents named when a room is made.
+pub const ROOM_AGENT_IDS_MAX: usize = 50;
+/// Members of one room.
+pub const MEMBERS_MAX: u64 = 200;
+/// Rooms of one installation.
+pub const ROOMS_MAX: u64 = 10_000;
+/// Unseen entries one agent turn is handed.
+pub const AMBIENT_ENTRIES: RangeInclusive<u32> = 0..=200;
+/// Unseen entries one agent turn is handed, unless the room says otherwise.
+pub const AMBIENT_ENTRIES_DEFAULT: u32 = 30;
+/// Depth of automatic replies.
+pub const AGENT_DEPTH: RangeInclusive<u32> = 0..=100;
+/// Turns of one agent in one cascade.
+pub const TURNS_PER_CASCADE: RangeInclusive<u32> = 1..=100;
+/// Automatic turns of a room in an hour.
+pub const AUTO_TURNS_PER_HOUR: RangeInclusive<u32> = 0..=10_000;
+/// Items of a page.
+pub const PAGE_ITEMS: RangeInclusive<u32> = 1..=200;
+/// Items of a page, unless asked otherwise.
+pub const PAGE_ITEMS_DEFAULT: u32 = 50;
+/// Entries a room's snapshot holds.
+pub const SNAPSHOT_ENTRIES: u32 = 100;
+
+/// Days a token may stay unused.
+pub const AGENT_TOKEN_IDLE_S: i64 = 7 * 24 * 3_600;
+/// Days a token may live.
+pub const AGENT_TOKEN_AGE_S: i64 = 30 * 24 * 3_600;
+/// A token's last use is written at most this often.
+pub const AGENT_TOKEN_TOUCH_S: i64 = 5 * 60;
+/// Changes one agent may ask for in a minute.
+pub const AGENT_WRITES_PER_MIN: u32 = 240;
+
+/// Events a reader takes from the log at once.
+pub const EVENTS_PAGE: usize = 500;
+/// Scopes one stream may name.
+pub const STREAM_SCOPES_MAX: usize = 64;
+/// Days an event is kept at least, see [`EVENT_RETENTION_MIN`].
+pub const EVENT_RETENTION_S: i64 = 30 * 24 * 3_600;
+/// The newest events are kept whatever their age.
+pub const EVENT_RETENTION_MIN: u64 = 200_000;
+/// Bytes the log never exceeds.
+pub const EVENT_LOG_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+/// Events one retention job drops, so that writers never wait long.
+pub const EVENT_RETENTION_BATCH: u32 = 2_000;
+/// Ephemeral signals a slow reader may lag behind before it loses some.
+pub const SIGNALS_PER_READER: usize = 256;
+/// Seconds a typing or viewing signal holds unless restated.
+pub const SIGNAL_HOLDS_S: i64 = 30;

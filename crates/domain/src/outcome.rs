@@ -1,0 +1,224 @@
+//! Outcomes: a refusal is the house saying no for a reason the caller can act on;
+//! a fault is something that broke. Which status and sentence each gets is `http::errors`.
+
+use std::collections::BTreeMap;
+
+use crate::ids::AgentId;
+
+/// What a use case answers when it does not succeed.
+#[derive(Debug)]
+pub enum Error {
+    /// The house says no.
+    Refusal(Refusal),
+    /// Something broke.
+    Fault(Fault),
+}
+
+/// Outcome of a use case.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refusal(refusal)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// The things a request can name and miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thing {
+    /// An agent of the registry.
+    Agent,
+    /// An author.
+    Author,
+    /// An entry of a room.
+    Entry,
+    /// A member of a room.
+    Member,
+    /// A folder or file.
+    Path,
+    /// A room.
+    Room,
+    /// An agent's token.
+    Token,
+}
+
+/// Everything wrong with one request's shape.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Invalid {
+    /// What is wrong with the request as a whole.
+    pub form_errors: Vec<String>,
+    /// What is wrong with single fields, by their dotted path.
+    pub field_errors: BTreeMap<String, Vec<String>>,
+}
+
+impl Invalid {
+    /// One field with one problem.
+    pub fn of(field: &str, problem: impl Into<String>) -> Self {
+        let mut invalid = Self::default();
+        invalid.field(field, problem);
+        invalid
+    }
+
+    /// A problem with the request as a whole.
+    pub fn form(problem: impl Into<String>) -> Self {
+        Self {
+            form_errors: vec![problem.into()],
+            ..Self::default()
+        }
+    }
+
+    /// Adds a problem of one field.
+    pub fn field(&mut self, field: &str, problem: impl Into<String>) {
+        self.field_errors
+            .entry(field.to_owned())
+            .or_default()
+            .push(problem.into());
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.form_errors.is_empty() && self.field_errors.is_empty()
+    }
+}
+
+/// Which rule of the handle grammar a text misses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandleRule {
+    /// Not 2 to 32 characters.
+    Length,
+    /// A character outside `[a-z0-9._-]`.
+    Characters,
+    /// The first or last character is not alphanumeric.
+    Ends,
+}
+
+/// A no that the caller can act on. Source: the refusal columns of contract chapters 1 to 3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The request has the wrong shape.
+    Validation(Invalid),
+    /// A handle that breaks the grammar.
+    InvalidHandle(HandleRule),
+    /// A title or slug from which no slug can be made.
+    InvalidSlug,
+    /// No runtime of this type is registered.
+    UnknownRuntime,
+    /// The runtime has no such permission mode.
+    UnsupportedPermissionMode,
+    /// A path that leads to something else than a folder.
+    NotADirectory,
+    /// A path the file system cannot take; holds the errno's name.
+    InvalidPath(&'static str),
+    /// A path outside the allowed folders.
+    OutsideBoundary,
+    /// The operating system denies the path.
+    PermissionDenied,
+    /// A permission mode that acts unattended was not acknowledged; holds the mode.
+    AutonomyNotAcknowledged(String),
+    /// No credential, or one that stands for nobody.
+    AuthRequired,
+    /// The peer is not known to run as the owner's user.
+    NotTheOwner,
+    /// An agent credential that does not resolve to a live agent.
+    AgentIdentityUnverified,
+    /// An agent asked for what only people do.
+    HumansOnly,
+    /// Somebody else asked for what only the owner does.
+    OwnerOnly,
+    /// The thing does not exist, or this caller may not know that it does.
+    NotFound(Thing),
+    /// The system author, or a retired one.
+    AuthorNotChangeable,
+    /// The author to add is retired.
+    AuthorRetired,
+    /// The handle is live on another author.
+    HandleTaken,
+    /// The handle is kept for somebody else.
+    HandleReserved,
+    /// Another channel has the slug.
+    SlugTaken,
+    /// The owner would be missing from the room.
+    OwnerMustBePresent,
+    /// The room every installation has.
+    SystemRoom,
+    /// The room has no bridge.
+    NotABridgedRoom,
+    /// The room is archived.
+    RoomArchived,
+    /// The caller sees the room but is no member.
+    NotAMember,
+    /// An agent with this folder and runtime exists already.
+    AgentExists(AgentId),
+    /// The agent is retired.
+    AgentRetired,
+    /// A named limit is reached.
+    LimitReached(&'static str),
+    /// This caller asks too often; holds the seconds to wait.
+    RateLimited(u64),
+    /// This caller holds too many streams.
+    TooManyStreams,
+    /// A queue is full.
+    Overloaded,
+    /// The server is stopping.
+    ShuttingDown,
+}
+
+impl Refusal {
+    /// A validation refusal about one field.
+    pub fn field(field: &str, problem: impl Into<String>) -> Self {
+        Self::Validation(Invalid::of(field, problem))
+    }
+}
+
+/// How a fault is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Our mistake, or a broken machine.
+    Broken,
+    /// The disk refused the write.
+    StorageFull,
+    /// The store is being reopened after a failed commit.
+    Unavailable,
+}
+
+/// Something broke: what was being done, and why it failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{during}")]
+pub struct Fault {
+    /// How the caller is answered.
+    pub kind: FaultKind,
+    /// What was being done, such as "saving the entry".
+    pub during: &'static str,
+    /// What went wrong beneath.
+    #[source]
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl Fault {
+    /// A fault of `kind` met while doing `during`.
+    pub fn new(
+        kind: FaultKind,
+        during: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self {
+            kind,
+            during,
+            source: source.into(),
+        }
+    }
+
+    /// Our own mistake, met while doing `during`.
+    pub fn broken(
+        during: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::new(FaultKind::Broken, during, source)
+    }
+}

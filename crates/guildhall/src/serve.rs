@@ -1,0 +1,248 @@
+//! `guildhall serve`: wires the floors together, starts, and stops in good order.
+
+use std::{net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
+
+use guildhall_domain::Fault;
+use guildhall_hall::{
+    Clock, Hall, Opening,
+    peers::{self, Peers},
+};
+use guildhall_http::{
+    guards::Guards,
+    listener::Door,
+    metrics::Metrics,
+    rate_limit::RateLimit,
+    routes,
+    state::{About, State},
+};
+use guildhall_wire::health::PeerCheck;
+use guildhall_world::data_dir::{self, DataDir, DataDirError};
+use serde::Serialize;
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::config::{Config, ConfigError, PeerCheckMode, ServeArgs};
+
+/// Why the server did not start or run to a good end.
+#[derive(Debug, thiserror::Error)]
+enum ServeError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    InUse(String),
+    #[error(transparent)]
+    DataDir(DataDirError),
+    #[error("the address {bind} cannot be used: {source}")]
+    Bind {
+        bind: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("this system cannot tell whose a connection is, and auth.peerCheck is required")]
+    NoPeerCheck,
+    #[error("the server cannot start: {fault}: {}", fault.source)]
+    Fault {
+        #[from]
+        fault: Fault,
+    },
+    #[error("the server cannot start: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl ServeError {
+    /// Exit code. Source: design of the command line: 2 wrong usage, 3 another server has the
+    /// data folder, 4 the server failed.
+    fn code(&self) -> u8 {
+        match self {
+            Self::Config(_) | Self::NoPeerCheck => 2,
+            Self::InUse(_) => 3,
+            Self::DataDir(_) | Self::Bind { .. } | Self::Fault { .. } | Self::Io(_) => 4,
+        }
+    }
+}
+
+/// Runs the server until it is asked to stop.
+#[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]
+pub(crate) fn run(args: ServeArgs) -> ExitCode {
+    let outcome = Config::load(args)
+        .map_err(ServeError::from)
+        .and_then(|config| {
+            start_logging();
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(serve(config))
+        });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("guildhall: {error}");
+            ExitCode::from(error.code())
+        }
+    }
+}
+
+async fn serve(config: Config) -> Result<(), ServeError> {
+    keep_memory_private();
+    raise_descriptor_limit();
+    let data_dir = open_data_dir(&config.data_dir)?;
+    let (peers, peer_check) = peer_check(config.peer_check)?;
+    let bind = config.bind;
+    let listener = TcpListener::bind(bind)
+        .await
+        .map_err(|source| ServeError::Bind { bind, source })?;
+    let address = listener.local_addr()?;
+    let hall = Hall::open(Opening {
+        data_dir: data_dir.path().to_owned(),
+        database: data_dir.database(),
+        clock: Clock::System,
+        roots: config.roots,
+        streams: config.streams,
+    })
+    .await?;
+    let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);
+    let state = State {
+        hall: hall.clone(),
+        about: Arc::new(About {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            peer_check,
+            metrics_token: config.metrics_token,
+        }),
+        metrics: Arc::clone(&metrics),
+        rate_limit: Arc::new(RateLimit::default()),
+    };
+    let door = Door {
+        router: routes::router(state),
+        guards: Guards::new(config.allowed, new_request_id),
+        limits: config.limits,
+        peers,
+        metrics,
+    };
+    let grace = door.limits.shutdown_grace;
+    data_dir.announce(&announcement(&hall, address)?)?;
+    say_hello(address, data_dir.path());
+    door.serve(vec![listener], stop_asked(hall.clone())).await;
+    if !hall.tasks().ended(grace).await {
+        tracing::warn!("some tasks did not end in time");
+    }
+    data_dir.withdraw();
+    Ok(())
+}
+
+/// Waits for SIGINT or SIGTERM, then tells every task and stream to end.
+async fn stop_asked(hall: Hall) {
+    let signals = signal(SignalKind::interrupt())
+        .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)));
+    match signals {
+        Ok((mut interrupt, mut terminate)) => {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        // Without handlers the signals end the process at once, which loses nothing either.
+        Err(_) => std::future::pending().await,
+    }
+    tracing::info!("stopping");
+    hall.tasks().stop();
+}
+
+fn open_data_dir(path: &Path) -> Result<DataDir, ServeError> {
+    DataDir::open(path).map_err(|error| match error {
+        DataDirError::InUse(_) => {
+            let known = data_dir::discover(path)
+                .and_then(|json| serde_json::from_str::<serde_json::Value>(&json).ok())
+                .and_then(|server| server.get("url")?.as_str().map(str::to_owned));
+            let place = known.map(|url| format!(" at {url}")).unwrap_or_default();
+            ServeError::InUse(format!("{error}{place}"))
+        }
+        DataDirError::Io { .. } => ServeError::DataDir(error),
+    })
+}
+
+fn peer_check(mode: PeerCheckMode) -> Result<(Peers, PeerCheck), ServeError> {
+    match mode {
+        PeerCheckMode::Off => Ok((Peers::Off, PeerCheck::Off)),
+        PeerCheckMode::Auto | PeerCheckMode::Required if peers::available() => {
+            Ok((Peers::Kernel, PeerCheck::On))
+        }
+        PeerCheckMode::Required => Err(ServeError::NoPeerCheck),
+        PeerCheckMode::Auto => {
+            tracing::warn!(
+                "this system cannot tell whose a connection is: every local program counts as the owner"
+            );
+            Ok((Peers::Off, PeerCheck::Unavailable))
+        }
+    }
+}
+
+/// What the discovery file says. Source: contract 1.13.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Announcement {
+    url: String,
+    pid: u32,
+    started_at: String,
+    version: &'static str,
+    mode: &'static str,
+    log_id: String,
+    local_token: Option<String>,
+}
+
+fn announcement(hall: &Hall, address: SocketAddr) -> Result<String, ServeError> {
+    let announcement = Announcement {
+        url: format!("http://{address}"),
+        pid: std::process::id(),
+        started_at: hall.started_at().to_string(),
+        version: env!("CARGO_PKG_VERSION"),
+        mode: "local",
+        log_id: hall.log_id().to_string(),
+        local_token: None,
+    };
+    Ok(serde_json::to_string(&announcement).map_err(std::io::Error::other)?)
+}
+
+#[expect(clippy::print_stdout, reason = "a terminal program says that it runs")]
+fn say_hello(address: SocketAddr, data_dir: &Path) {
+    println!("guildhall runs at http://{address}");
+    println!("  data   {}", data_dir.display());
+    println!("  auth   local: whoever runs as your user on this computer is the owner");
+    println!("Press Ctrl+C to stop.");
+}
+
+fn start_logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("GUILDHALL_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+}
+
+fn new_request_id() -> String {
+    guildhall_world::ids::new().to_string()
+}
+
+/// Other programs of this user shall not read tokens out of this process.
+fn keep_memory_private() {
+    #[cfg(target_os = "linux")]
+    if rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .is_err()
+    {
+        tracing::warn!("the process's memory could not be made private");
+    }
+}
+
+/// Takes as many descriptors as the system allows: each connection is one.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    if setrlimit(Resource::Nofile, raised).is_err() {
+        tracing::warn!(current = ?limit.current, "the limit of open descriptors could not be raised");
+    }
+}

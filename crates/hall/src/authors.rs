@@ -1,0 +1,222 @@
+//! Authors: listing them, changing their look, taking and releasing handles.
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    authors::{self as rules, Author, AuthorKind, AuthorPatch, Handle, ReservedHandle},
+    callers::{AnyCaller, Caller, Gate, Human},
+    events::Event,
+    ids::AuthorId,
+    limits,
+    outcome::Thing,
+    text::Check,
+};
+use guildhall_store::{Rx, Seen, Tx, authors, rooms};
+
+use crate::Hall;
+
+/// Which authors are asked for.
+#[derive(Clone, Debug)]
+pub struct AuthorsAsk {
+    /// Part of the name or handle.
+    pub q: Option<String>,
+    /// Only this kind.
+    pub kind: Option<AuthorKind>,
+    /// Retired ones too.
+    pub include_retired: bool,
+    /// Only ids above this one.
+    pub after: Option<AuthorId>,
+    /// 1..200.
+    pub limit: u32,
+}
+
+/// One page of authors.
+#[derive(Clone, Debug)]
+pub struct AuthorsPage {
+    /// The authors, by id.
+    pub authors: Vec<Author>,
+    /// Whether more follow.
+    pub has_more: bool,
+}
+
+impl Hall {
+    /// Lists authors; an agent sees itself, the system author and those it shares a room with.
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub async fn authors(&self, by: &AnyCaller, ask: AuthorsAsk) -> Result<Seen<AuthorsPage>> {
+        let ask = authors::AuthorsAsk {
+            seen_by: (!by.caller().is_human()).then_some(by.caller().author),
+            q: ask.q,
+            kind: ask.kind,
+            include_retired: ask.include_retired,
+            after: ask.after,
+            limit: ask.limit,
+        };
+        self.store()
+            .read(move |db| {
+                let mut authors = authors::list(db, &ask)?;
+                let has_more = authors.len() > ask.limit as usize;
+                authors.truncate(ask.limit as usize);
+                Ok(AuthorsPage { authors, has_more })
+            })
+            .await
+    }
+
+    /// The author the caller writes as.
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub async fn own_author(&self, by: &AnyCaller) -> Result<Seen<Author>> {
+        self.author(by, by.caller().author).await
+    }
+
+    /// One author.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none or this caller may not know of it.
+    pub async fn author(&self, by: &AnyCaller, id: AuthorId) -> Result<Seen<Author>> {
+        let by = *by.caller();
+        self.store().read(move |db| visible(db, &by, id)).await
+    }
+
+    /// Changes an author's look.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`], `NotFound`, [`Refusal::AuthorNotChangeable`].
+    pub async fn change_author(
+        &self,
+        by: &Human,
+        id: AuthorId,
+        patch: AuthorPatch,
+    ) -> Result<Author> {
+        patch.check()?;
+        let (actor, now) = (by.caller().author, self.now());
+        self.store()
+            .write(move |tx| {
+                let before = existing(tx, id)?;
+                rules::changeable(&before)?;
+                let author = patch.apply(&before);
+                if author == before {
+                    return Ok(author);
+                }
+                authors::update(tx, &author)?;
+                if author.display_name == before.display_name {
+                    let event = Event::AuthorUpdated {
+                        author: author.clone(),
+                    };
+                    tx.append(now, Some(actor), &event)?;
+                } else {
+                    tell_renamed(tx, now, actor, &author)?;
+                }
+                Ok(author)
+            })
+            .await
+    }
+
+    /// The handle an author has, and those it gave up and may take back.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn handles(
+        &self,
+        _by: &Human,
+        id: AuthorId,
+    ) -> Result<Seen<(Author, Vec<ReservedHandle>)>> {
+        self.store()
+            .read(move |db| Ok((existing(db, id)?, authors::reserved(db, id)?)))
+            .await
+    }
+
+    /// Gives an author a handle, or takes it away when `raw` is empty after normalisation.
+    ///
+    /// Asking for what already is changes nothing and tells nobody.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`], [`Refusal::InvalidHandle`], `NotFound`,
+    /// [`Refusal::AuthorNotChangeable`], [`Refusal::HandleTaken`], [`Refusal::HandleReserved`],
+    /// checked in this order.
+    ///
+    /// Source: spec, "PATCH /api/rooms/authors/{authorId}/handle"; contract 2.1.
+    pub async fn set_handle(&self, by: &Human, id: AuthorId, raw: &str) -> Result<Author> {
+        let mut check = Check::new();
+        check.chars("handle", raw, 0, limits::HANDLE_ASK_CHARS_MAX);
+        check.done()?;
+        let handle = Handle::parse(raw)?;
+        let (actor, now) = (by.caller().author, self.now());
+        self.store()
+            .write(move |tx| {
+                let before = existing(tx, id)?;
+                rules::changeable(&before)?;
+                if before.handle == handle {
+                    return Ok(before);
+                }
+                match &handle {
+                    Some(handle) => authors::take_handle(tx, id, handle, now)?,
+                    None => authors::release_handle(tx, id, now)?,
+                }
+                let author = Author { handle, ..before };
+                tx.append(
+                    now,
+                    Some(actor),
+                    &Event::AuthorUpdated {
+                        author: author.clone(),
+                    },
+                )?;
+                Ok(author)
+            })
+            .await
+    }
+}
+
+/// Tells of an author's new name, and of the rooms whose titles follow it.
+pub(crate) fn tell_renamed(
+    tx: &mut Tx<'_>,
+    now: Moment,
+    actor: AuthorId,
+    author: &Author,
+) -> Result<()> {
+    tx.append(
+        now,
+        Some(actor),
+        &Event::AuthorUpdated {
+            author: author.clone(),
+        },
+    )?;
+    for room in rooms::untitled_with(tx, author.id)? {
+        crate::rooms::tell(tx, now, Some(actor), room)?;
+    }
+    Ok(())
+}
+
+/// Gives a new agent's author the first free handle made from its name, if any is legal.
+pub(crate) fn derive_handle(
+    tx: &mut Tx<'_>,
+    author: AuthorId,
+    name: &str,
+    now: Moment,
+) -> Result<Option<Handle>> {
+    let Some(first) = Handle::derive(name) else {
+        return Ok(None);
+    };
+    let mut candidate = Some(first.clone());
+    for n in 2.. {
+        let Some(handle) = candidate else { break };
+        if authors::is_free_for(tx, &handle, author)? {
+            authors::take_handle(tx, author, &handle, now)?;
+            return Ok(Some(handle));
+        }
+        candidate = first.numbered(n);
+    }
+    Ok(None)
+}
+
+fn existing(db: &Rx<'_>, id: AuthorId) -> Result<Author> {
+    Ok(authors::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Author))?)
+}
+
+fn visible(db: &Rx<'_>, by: &Caller, id: AuthorId) -> Result<Author> {
+    if !by.is_human() && !authors::is_seen_by(db, id, by.author)? {
+        return Err(Refusal::NotFound(Thing::Author).into());
+    }
+    existing(db, id)
+}

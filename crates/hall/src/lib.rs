@@ -1,0 +1,140 @@
+//! What one can do here: one file an area, each a few use cases.
+//! A use case reads, asks `domain` to decide, and writes the change with its events in one
+//! transaction. It knows nothing of HTTP.
+
+pub mod agents;
+pub mod authors;
+pub mod callers;
+pub mod entries;
+pub mod members;
+pub mod read_cursors;
+mod retention;
+pub mod rooms;
+mod sight;
+pub mod signals;
+mod start;
+pub mod streams;
+pub mod tasks;
+pub mod tokens;
+
+use std::{path::PathBuf, sync::Arc};
+
+use guildhall_domain::{
+    Fault, Moment, Result,
+    ids::{AuthorId, LogId},
+    limits,
+    outcome::FaultKind,
+    signals::Signal,
+};
+use guildhall_store::Store;
+use guildhall_world::{disk, folders::Folders};
+use tokio::sync::broadcast;
+
+pub use guildhall_store::{Seen, Written};
+pub use guildhall_world::clock::Clock;
+/// Who is behind a connection; the listener asks, [`callers`] decides.
+pub use guildhall_world::peers;
+pub use start::Opening;
+
+use crate::{streams::StreamLimits, tasks::Tasks};
+
+/// The whole installation: built complete, shared by cloning.
+#[derive(Clone)]
+pub struct Hall {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Store,
+    clock: Clock,
+    folders: Arc<Folders>,
+    data_dir: PathBuf,
+    log_id: LogId,
+    owner: AuthorId,
+    started_at: Moment,
+    signals: broadcast::Sender<Signal>,
+    streams: streams::Open,
+    tasks: Tasks,
+}
+
+impl Hall {
+    /// The id of this installation's event log.
+    pub fn log_id(&self) -> LogId {
+        self.inner.log_id
+    }
+
+    /// When this server started.
+    pub fn started_at(&self) -> Moment {
+        self.inner.started_at
+    }
+
+    /// The long-lived tasks of this server.
+    pub fn tasks(&self) -> &Tasks {
+        &self.inner.tasks
+    }
+
+    /// How many streams are open now.
+    pub fn streams_open(&self) -> usize {
+        self.inner.streams.count()
+    }
+
+    /// How much was written since the start.
+    pub fn written(&self) -> Written {
+        self.inner.store.written()
+    }
+
+    /// Reads nothing from the store, to see that it answers.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub async fn store_answers(&self) -> Result<()> {
+        self.store().read(|_| Ok(())).await.map(|_| ())
+    }
+
+    /// Whether the disk has room to write.
+    ///
+    /// # Errors
+    /// A fault of kind `StorageFull`, or that the disk does not say.
+    pub fn disk_has_room(&self) -> Result<(), Fault> {
+        let free = disk::free_bytes(&self.inner.data_dir)?;
+        if free < disk::DISK_FREE_MIN_BYTES {
+            let why = format!("{free} bytes are left");
+            return Err(Fault::new(
+                FaultKind::StorageFull,
+                "looking at the disk",
+                why,
+            ));
+        }
+        Ok(())
+    }
+
+    fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    fn now(&self) -> Moment {
+        self.inner.clock.now()
+    }
+
+    fn new_id<T>(make: fn([u8; 16]) -> T) -> T {
+        make(guildhall_world::ids::new().into_bytes())
+    }
+
+    fn assemble(parts: start::Parts, limits: StreamLimits) -> Self {
+        let (signals, _) = broadcast::channel(limits::SIGNALS_PER_READER);
+        Self {
+            inner: Arc::new(Inner {
+                store: parts.store,
+                clock: parts.clock,
+                folders: Arc::new(parts.folders),
+                data_dir: parts.data_dir,
+                log_id: parts.log_id,
+                owner: parts.owner,
+                started_at: parts.started_at,
+                signals,
+                streams: streams::Open::new(limits),
+                tasks: Tasks::new(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Open streams: how many there are, and how many one caller may hold.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use guildhall_domain::{Refusal, callers::Identity, ids::AgentId};
+
+/// How many streams may be open. Source: contract 1.11.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamLimits {
+    /// All together.
+    pub all: usize,
+    /// One person's.
+    pub per_human: usize,
+    /// One agent's.
+    pub per_agent: usize,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self {
+            all: 5_000,
+            per_human: 64,
+            per_agent: 16,
+        }
+    }
+}
+
+/// The streams that are open now.
+#[derive(Debug)]
+pub struct Open {
+    limits: StreamLimits,
+    /// A std mutex: held for counting alone, never over an await.
+    counts: Arc<Mutex<Counts>>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    all: usize,
+    by_caller: HashMap<Option<AgentId>, usize>,
+}
+
+/// One stream's place, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    counts: Arc<Mutex<Counts>>,
+    caller: Option<AgentId>,
+}
+
+impl Open {
+    pub(crate) fn new(limits: StreamLimits) -> Self {
+        Self {
+            limits,
+            counts: Arc::default(),
+        }
+    }
+
+    /// How many streams are open.
+    pub(crate) fn count(&self) -> usize {
+        self.counts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .all
+    }
+
+    /// Takes a place for one more stream of this caller.
+    ///
+    /// # Errors
+    /// [`Refusal::Overloaded`] when the server is full, [`Refusal::TooManyStreams`] when the
+    /// caller is.
+    pub(super) fn enter(&self, identity: Identity) -> Result<Place, Refusal> {
+        let (caller, most) = match identity {
+            Identity::Owner => (None, self.limits.per_human),
+            Identity::Agent(agent) => (Some(agent), self.limits.per_agent),
+        };
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.all >= self.limits.all {
+            return Err(Refusal::Overloaded);
+        }
+        let own = counts.by_caller.entry(caller).or_default();
+        if *own >= most {
+            return Err(Refusal::TooManyStreams);
+        }
+        *own += 1;
+        counts.all += 1;
+        Ok(Place {
+            counts: Arc::clone(&self.counts),
+            caller,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.all = counts.all.saturating_sub(1);
+        if let Some(own) = counts.by_caller.get_mut(&self.caller) {
+            *own = own.saturating_sub(1);
+            if *own == 0 {
+                counts.by_caller.remove(&self.caller);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_caller_and_the_server_have_their_most() {
+        let open = Open::new(StreamLimits {
+            all: 3,
+            per_human: 2,
+            per_agent: 1,
+        });
+        let agent = |n| Identity::Agent(AgentId::from_bytes([n; 16]));
+        let first = open.enter(Identity::Owner).unwrap();
+        let _second = open.enter(Identity::Owner).unwrap();
+        assert_eq!(
+            open.enter(Identity::Owner).err(),
+            Some(Refusal::TooManyStreams)
+        );
+        let _third = open.enter(agent(1)).unwrap();
+        assert_eq!(open.enter(agent(2)).err(), Some(Refusal::Overloaded));
+        drop(first);
+        assert_eq!(open.count(), 2);
+        assert_eq!(open.enter(agent(1)).err(), Some(Refusal::TooManyStreams));
+        assert!(open.enter(agent(2)).is_ok());
+    }
+}

@@ -1,0 +1,186 @@
+//! One page of the log, as far as a caller may see it at this moment.
+
+use std::{collections::HashMap, sync::Arc};
+
+use guildhall_domain::{
+    Moment, Result,
+    callers::Caller,
+    events::{Audience, Event, Scope},
+    ids::RoomId,
+    limits,
+};
+use guildhall_store::{
+    Rx, authors,
+    events::{self, Stored},
+    members::{self, Window},
+};
+
+use crate::callers;
+
+/// What reading one page gave.
+pub(super) enum Page {
+    /// The caller's credential no longer counts.
+    CredentialLost,
+    /// The events after the reader's place are no longer kept.
+    Dropped,
+    /// What the caller may see, in order.
+    Events {
+        /// The visible events.
+        events: Vec<Arc<Stored>>,
+        /// Everything up to here was read.
+        position: u64,
+        /// Nothing the caller asked for can come any more.
+        nothing_left: bool,
+    },
+}
+
+/// Reads the page after `last` for a caller that asked for `scopes`, `None` for all.
+pub(super) fn read(
+    db: &Rx<'_>,
+    by: &Caller,
+    scopes: Option<&[Scope]>,
+    last: u64,
+    now: Moment,
+) -> Result<Page> {
+    if !callers::still_counts(db, by, now)? {
+        return Ok(Page::CredentialLost);
+    }
+    if last + 1 < events::retained_from(db)? {
+        return Ok(Page::Dropped);
+    }
+    let read = match scopes {
+        None => events::after(db, last, limits::EVENTS_PAGE)?,
+        Some(scopes) => events::after_in(db, scopes, last, limits::EVENTS_PAGE)?,
+    };
+    let position = match read.last() {
+        Some(event) if read.len() == limits::EVENTS_PAGE => event.seq,
+        _ => events::newest(db)?,
+    };
+    let mut eyes = Eyes {
+        db,
+        by,
+        scopes,
+        windows: HashMap::new(),
+    };
+    let mut visible = Vec::with_capacity(read.len());
+    for event in read {
+        if eyes.see(&event)? {
+            visible.push(event);
+        }
+    }
+    let nothing_left = eyes.see_nothing_more()?;
+    Ok(Page::Events {
+        events: visible,
+        position,
+        nothing_left,
+    })
+}
+
+/// One caller's rights while one page is read.
+struct Eyes<'a> {
+    db: &'a Rx<'a>,
+    by: &'a Caller,
+    scopes: Option<&'a [Scope]>,
+    /// Rooms already looked up.
+    windows: HashMap<RoomId, Option<Window>>,
+}
+
+impl Eyes<'_> {
+    /// Whether the caller may hear of the event. Source: contract 1.10, the table of scopes.
+    fn see(&mut self, event: &Stored) -> Result<bool> {
+        match event.audience {
+            Audience::Author(author) => Ok(author == self.by.author),
+            Audience::Owner if self.by.is_human() => Ok(true),
+            // The chapter names an agent for its own scope alone.
+            Audience::Owner => Ok(self.asked_scopes(event).any(|scope| self.is_own(scope))),
+            Audience::Scope if self.by.is_human() => Ok(true),
+            Audience::Scope => self.agent_sees(event),
+        }
+    }
+
+    fn agent_sees(&mut self, event: &Stored) -> Result<bool> {
+        let scopes: Vec<Scope> = self.asked_scopes(event).collect();
+        for scope in scopes {
+            let visible = match scope {
+                Scope::Agent(_) => self.is_own(scope),
+                Scope::Room(room) => self.in_room(room, event)?,
+                Scope::Hall => self.concerns(event)?,
+            };
+            if visible {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// An agent sees a room's events from the one that let it in, and its own leaving.
+    fn in_room(&mut self, room: RoomId, event: &Stored) -> Result<bool> {
+        let window = self.window(room)?;
+        if window.is_some_and(|window| event.seq >= window.seen_from) {
+            return Ok(true);
+        }
+        self.is_own_leaving(event)
+    }
+
+    fn is_own_leaving(&self, event: &Stored) -> Result<bool> {
+        if event.name != "room_member_removed" {
+            return Ok(false);
+        }
+        match event.event()? {
+            Event::RoomMemberRemoved { author_id, .. } => Ok(author_id == self.by.author),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether an event of the hall is about something this agent may see.
+    fn concerns(&mut self, event: &Stored) -> Result<bool> {
+        if let Scope::Room(room) = event.scope {
+            return self.in_room(room, event);
+        }
+        match event.event()? {
+            Event::AuthorUpdated { author } => {
+                authors::is_seen_by(self.db, author.id, self.by.author)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The event's scopes that were asked for.
+    fn asked_scopes<'e>(&self, event: &'e Stored) -> impl Iterator<Item = Scope> + use<'e, '_> {
+        let asked = self.scopes;
+        std::iter::once(&event.scope)
+            .chain(&event.also)
+            .copied()
+            .filter(move |scope| asked.is_none_or(|asked| asked.contains(scope)))
+    }
+
+    fn is_own(&self, scope: Scope) -> bool {
+        matches!(scope, Scope::Agent(agent) if self.by.agent() == Some(agent))
+    }
+
+    /// Whether every scope asked for is a room the caller has lost sight of.
+    fn see_nothing_more(&mut self) -> Result<bool> {
+        let Some(scopes) = self.scopes else {
+            return Ok(false);
+        };
+        if self.by.is_human() {
+            return Ok(false);
+        }
+        for scope in scopes {
+            match scope {
+                Scope::Room(room) if self.window(*room)?.is_none() => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn window(&mut self, room: RoomId) -> Result<Option<Window>> {
+        if let Some(window) = self.windows.get(&room) {
+            return Ok(*window);
+        }
+        let window = members::window(self.db, room, self.by.author)?;
+        self.windows.insert(room, window);
+        Ok(window)
+    }
+}

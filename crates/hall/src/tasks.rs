@@ -1,0 +1,135 @@
+//! Tasks: the only place that spawns, so that every task has a name, an error and an end.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use guildhall_domain::Moment;
+use tokio::sync::watch;
+
+/// The long-lived tasks of one server.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    stop: Arc<watch::Sender<bool>>,
+    /// A std mutex: held for single look-ups and never over an await.
+    known: Arc<Mutex<BTreeMap<&'static str, Task>>>,
+    running: Arc<watch::Sender<usize>>,
+}
+
+/// One task, as its supervisor knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// When it was started.
+    pub started_at: Moment,
+    /// Why it ended, when it did not end well.
+    pub last_error: Option<String>,
+}
+
+impl Tasks {
+    pub(crate) fn new() -> Self {
+        Self {
+            stop: Arc::new(watch::Sender::new(false)),
+            known: Arc::default(),
+            running: Arc::new(watch::Sender::new(0)),
+        }
+    }
+
+    /// Turns true when the server stops.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    /// Starts a task; a panic is logged, noted, and ends this task alone.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the supervisor everybody else asks"
+    )]
+    pub fn spawn(
+        &self,
+        name: &'static str,
+        now: Moment,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.note(
+            name,
+            Task {
+                started_at: now,
+                last_error: None,
+            },
+        );
+        self.running.send_modify(|count| *count += 1);
+        let work = tokio::spawn(task);
+        let tasks = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = work.await {
+                tracing::error!(task = name, %error, "a task ended badly");
+                tasks.note(
+                    name,
+                    Task {
+                        started_at: now,
+                        last_error: Some(error.to_string()),
+                    },
+                );
+            }
+            tasks.running.send_modify(|count| *count -= 1);
+        });
+    }
+
+    /// Every task ever started, by name.
+    pub fn list(&self) -> BTreeMap<&'static str, Task> {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Asks every task to end.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Waits until every task has ended, at most `grace`; answers whether all did.
+    pub async fn ended(&self, grace: Duration) -> bool {
+        let mut running = self.running.subscribe();
+        tokio::time::timeout(grace, running.wait_for(|count| *count == 0))
+            .await
+            .is_ok()
+    }
+
+    fn note(&self, name: &'static str, task: Task) {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name, task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_ends_its_own_task_alone_and_is_remembered() {
+        let tasks = Tasks::new();
+        let now = Moment::from_millis(0);
+        let mut stopping = tasks.stopping();
+        tasks.spawn("steady", now, async move {
+            // An error means that the supervisor is gone, which ends the task as well.
+            let _ = stopping.wait_for(|stop| *stop).await;
+        });
+        tasks.spawn("clumsy", now, async { panic!("oops") });
+        tasks.stop();
+        assert!(tasks.ended(Duration::from_secs(10)).await);
+        let list = tasks.list();
+        assert_eq!(list["steady"].last_error, None);
+        assert!(
+            list["clumsy"]
+                .last_error
+                .as_ref()
+                .is_some_and(|error| error.contains("oops"))
+        );
+    }
+}

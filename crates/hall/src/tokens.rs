@@ -1,0 +1,121 @@
+//! Agent tokens: minting, listing and revoking them.
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    agents::AgentState,
+    callers::{Gate, Owner},
+    events::Event,
+    ids::{AgentId, AuthorId, TokenId},
+    limits,
+    outcome::Thing,
+    text::Check,
+    tokens::{Token, TokenOrigin},
+};
+use guildhall_store::{Rx, Seen, Tx, agents, tokens};
+use guildhall_world::tokens::{self as secrets, Secret};
+
+use crate::Hall;
+
+impl Hall {
+    /// Mints a token that names an agent; its text is in this answer and nowhere else.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] on `label`, `NotFound` for an unknown or retired agent.
+    pub async fn mint_token(
+        &self,
+        by: &Owner,
+        agent: AgentId,
+        label: String,
+    ) -> Result<(Token, Secret)> {
+        let label = label.trim().to_owned();
+        let mut check = Check::new();
+        let range = limits::TOKEN_LABEL_CHARS;
+        check.chars("label", &label, *range.start(), *range.end());
+        check.one_line("label", &label);
+        check.done()?;
+        let (actor, now) = (by.caller().author, self.now());
+        let token = Token {
+            id: Self::new_id(TokenId::from_bytes),
+            agent_id: agent,
+            label,
+            origin: TokenOrigin::Person,
+            session_id: None,
+            created_at: now,
+            last_used_at: None,
+            revoked_at: None,
+        };
+        let secret = secrets::mint()?;
+        let (kept, digest) = (token.clone(), secret.digest());
+        self.store()
+            .write(move |tx| {
+                require_agent(tx, agent, false)?;
+                tokens::insert(tx, &kept, &digest)?;
+                let event = Event::AgentTokenCreated {
+                    agent_id: agent,
+                    token_id: kept.id,
+                };
+                tx.append(now, Some(actor), &event)?;
+                Ok(())
+            })
+            .await?;
+        Ok((token, secret))
+    }
+
+    /// The tokens of an agent, revoked ones too.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn tokens(&self, _by: &Owner, agent: AgentId) -> Result<Seen<Vec<Token>>> {
+        self.store()
+            .read(move |db| {
+                require_agent(db, agent, true)?;
+                tokens::of_agent(db, agent)
+            })
+            .await
+    }
+
+    /// Revokes a token: the next request with it is refused, its streams end.
+    ///
+    /// # Errors
+    /// `NotFound` for agent or token.
+    pub async fn revoke_token(&self, by: &Owner, agent: AgentId, token: TokenId) -> Result<()> {
+        let (actor, now) = (by.caller().author, self.now());
+        self.store()
+            .write(move |tx| {
+                require_agent(tx, agent, true)?;
+                tokens::by_id(tx, token)?
+                    .filter(|bearer| bearer.token.agent_id == agent)
+                    .ok_or(Refusal::NotFound(Thing::Token))?;
+                revoke(tx, Some(actor), agent, token, now)
+            })
+            .await
+    }
+}
+
+/// Revokes a token and tells of it, unless it was revoked before.
+pub(crate) fn revoke(
+    tx: &mut Tx<'_>,
+    actor: Option<AuthorId>,
+    agent: AgentId,
+    token: TokenId,
+    now: Moment,
+) -> Result<()> {
+    if tokens::revoke(tx, token, now)? {
+        let event = Event::AgentTokenRevoked {
+            agent_id: agent,
+            token_id: token,
+        };
+        tx.append(now, actor, &event)?;
+    }
+    Ok(())
+}
+
+fn require_agent(db: &Rx<'_>, id: AgentId, retired_too: bool) -> Result<()> {
+    let known = agents::by_id(db, id)?
+        .is_some_and(|agent| retired_too || agent.state != AgentState::Retired);
+    if known {
+        Ok(())
+    } else {
+        Err(Refusal::NotFound(Thing::Agent).into())
+    }
+}

@@ -1,0 +1,46 @@
+//! Answers: JSON bodies, with the event they were read at and the next page's address.
+
+use axum::{
+    Json,
+    http::{HeaderName, HeaderValue, Uri, header},
+    response::{IntoResponse, Response},
+};
+use guildhall_hall::Seen;
+use serde::Serialize;
+
+/// The newest event at the moment of reading, so that a stream can go on from there.
+pub const EVENT_SEQ: HeaderName = HeaderName::from_static("x-event-seq");
+
+/// A state that was read, with the event it was read at. Source: contract 1.10.
+pub struct Read<T>(pub Seen<T>);
+
+impl<T: Serialize> IntoResponse for Read<T> {
+    fn into_response(self) -> Response {
+        let mut response = Json(self.0.value).into_response();
+        response.headers_mut().insert(EVENT_SEQ, self.0.seq.into());
+        response
+    }
+}
+
+/// Reads a state and gives it its form on the wire.
+pub fn read<T, W: From<T>>(seen: Seen<T>) -> Read<W> {
+    Read(seen.map(Into::into))
+}
+
+/// The header that names the next page: `Link: <…>; rel="next"` (RFC 8288).
+pub fn next_page(uri: &Uri, cursor: &str) -> Option<(HeaderName, HeaderValue)> {
+    let kept = uri
+        .query()
+        .unwrap_or_default()
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.starts_with("cursor="));
+    let query: Vec<&str> = kept.collect();
+    let separator = if query.is_empty() { "" } else { "&" };
+    let target = format!(
+        "{}?{}{separator}cursor={cursor}",
+        uri.path(),
+        query.join("&")
+    );
+    let value = HeaderValue::try_from(format!("<{target}>; rel=\"next\"")).ok()?;
+    Some((header::LINK, value))
+}

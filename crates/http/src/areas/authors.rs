@@ -1,0 +1,172 @@
+//! Authors and handles.
+
+use axum::{
+    Json,
+    extract::State,
+    http::Uri,
+    response::{IntoResponse, Response},
+};
+use guildhall_domain::{
+    authors::{AuthorKind, Handle},
+    callers::{AnyCaller, Human},
+    ids::AuthorId,
+};
+use guildhall_hall::{Hall, authors::AuthorsAsk};
+use guildhall_wire::{
+    authors::{Author, Authors, ChangeAuthor, Handles, SetHandle},
+    errors::ErrorEnvelope,
+};
+
+use crate::{
+    answers::{Read, next_page, read},
+    body::Body,
+    errors::ApiResult,
+    gates::By,
+    page_cursor,
+    path::Path,
+    query::{FromQuery, Params, Query},
+};
+
+/// Which authors, and from where on.
+pub struct ListAuthors(AuthorsAsk);
+
+impl FromQuery for ListAuthors {
+    fn read(params: &mut Params) -> Self {
+        let mut ask = AuthorsAsk {
+            q: params.text("q"),
+            kind: params.word("kind", &AuthorKind::WORDS),
+            include_retired: params.flag("includeRetired").unwrap_or(false),
+            after: None,
+            limit: params.limit(),
+        };
+        if let Some(cursor) = params.text("cursor") {
+            ask.after = page_cursor::read(&cursor, filters(&ask)).map(AuthorId::from_bytes);
+            if ask.after.is_none() {
+                params.fail::<()>("cursor", "does not belong to this list");
+            }
+        }
+        Self(ask)
+    }
+}
+
+fn filters(ask: &AuthorsAsk) -> impl std::hash::Hash + use<> {
+    let kind = ask.kind.map(|kind| kind as u8);
+    ("authors", ask.q.clone(), kind, ask.include_retired)
+}
+
+/// Lists authors.
+///
+/// An agent sees itself, the system author and authors it shares a room with.
+#[utoipa::path(get, path = "/api/rooms/authors", tag = "authors", operation_id = "listAuthors",
+    params(
+        ("q" = Option<String>, Query, description = "Part of the name or handle"),
+        ("kind" = Option<String>, Query, description = "`human`, `agent` or `system`"),
+        ("includeRetired" = Option<bool>, Query, description = "Retired authors too; false"),
+        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
+    ),
+    responses((status = 200, body = Authors), (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    uri: Uri,
+    Query(ListAuthors(ask)): Query<ListAuthors>,
+) -> ApiResult<Response> {
+    let list = filters(&ask);
+    let seen = hall.authors(&by, ask).await?;
+    let last = seen.value.authors.last().filter(|_| seen.value.has_more);
+    let next_cursor = last.map(|author| page_cursor::write(author.id.as_bytes(), &list));
+    let link = next_cursor
+        .as_ref()
+        .and_then(|cursor| next_page(&uri, cursor));
+    let page = seen.map(|page| Authors {
+        authors: page.authors.into_iter().map(Into::into).collect(),
+        next_cursor,
+    });
+    let mut response = Read(page).into_response();
+    response.headers_mut().extend(link);
+    Ok(response)
+}
+
+/// The author the caller writes as.
+#[utoipa::path(get, path = "/api/rooms/authors/me", tag = "authors", operation_id = "getOwnAuthor",
+    responses((status = 200, body = Author)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn own(State(hall): State<Hall>, By(by): By<AnyCaller>) -> ApiResult<Read<Author>> {
+    Ok(read(hall.own_author(&by).await?))
+}
+
+/// One author.
+#[utoipa::path(get, path = "/api/rooms/authors/{authorId}", tag = "authors", operation_id = "getAuthor",
+    params(("authorId" = String, Path, description = "The author")),
+    responses((status = 200, body = Author), (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn get(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    Path(author): Path<AuthorId>,
+) -> ApiResult<Read<Author>> {
+    Ok(read(hall.author(&by, author).await?))
+}
+
+/// Changes an author's name, emoji, colour or image.
+#[utoipa::path(patch, path = "/api/rooms/authors/{authorId}", tag = "authors", operation_id = "changeAuthor",
+    params(("authorId" = String, Path, description = "The author")),
+    request_body = ChangeAuthor,
+    responses((status = 200, body = Author),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "AUTHOR_NOT_CHANGEABLE", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn change(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    Path(author): Path<AuthorId>,
+    Body(ask): Body<ChangeAuthor>,
+) -> ApiResult<Json<Author>> {
+    Ok(Json(
+        hall.change_author(&by, author, ask.into()).await?.into(),
+    ))
+}
+
+/// The handle an author has, and those it may take back.
+#[utoipa::path(get, path = "/api/rooms/authors/{authorId}/handles", tag = "authors", operation_id = "listHandles",
+    params(("authorId" = String, Path, description = "The author")),
+    responses((status = 200, body = Handles), (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn handles(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    Path(author): Path<AuthorId>,
+) -> ApiResult<Read<Handles>> {
+    let seen = hall.handles(&by, author).await?;
+    Ok(Read(seen.map(|(author, reserved)| Handles {
+        current: author.handle.map(Handle::into).unwrap_or_default(),
+        reserved: reserved.into_iter().map(Into::into).collect(),
+    })))
+}
+
+/// Sets or clears an author's handle.
+///
+/// The value is normalised, an empty one clears; a handle given up stays kept for its author.
+#[utoipa::path(patch, path = "/api/rooms/authors/{authorId}/handle", tag = "authors", operation_id = "setHandle",
+    params(("authorId" = String, Path, description = "The author")),
+    request_body = SetHandle,
+    responses((status = 200, body = Author),
+        (status = 400, description = "VALIDATION_FAILED, INVALID_HANDLE", body = ErrorEnvelope),
+        (status = 401, description = "AGENT_IDENTITY_UNVERIFIED", body = ErrorEnvelope),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "AUTHOR_NOT_CHANGEABLE, HANDLE_TAKEN, HANDLE_RESERVED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn set_handle(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    Path(author): Path<AuthorId>,
+    Body(ask): Body<SetHandle>,
+) -> ApiResult<Json<Author>> {
+    Ok(Json(
+        hall.set_handle(&by, author, &ask.handle).await?.into(),
+    ))
+}

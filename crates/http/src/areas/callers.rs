@@ -1,0 +1,82 @@
+//! Who the server takes the caller for.
+
+use axum::{
+    Json,
+    extract::{FromRequestParts, State},
+    http::{HeaderMap, header, request::Parts},
+};
+use guildhall_domain::{
+    Error,
+    callers::{AnyCaller, Caller, Gate, Identity},
+};
+use guildhall_hall::Hall;
+use guildhall_wire::callers::{Caller as WireCaller, Whoami};
+
+use crate::{
+    errors::{ApiError, ApiResult},
+    gates::approach,
+    listener::Peer,
+    origin,
+    state::State as DoorState,
+};
+
+/// Whoever it is: a caller, or nobody.
+pub struct Anybody {
+    caller: Option<Caller>,
+    is_here: bool,
+}
+
+impl FromRequestParts<DoorState> for Anybody {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &DoorState) -> Result<Self, ApiError> {
+        let caller = match state.hall.caller(&approach(parts)?).await {
+            Ok(caller) => Some(caller),
+            Err(Error::Refusal(_)) => None,
+            Err(Error::Fault(fault)) => return Err(fault.into()),
+        };
+        let peer_here = parts
+            .extensions
+            .get::<Peer>()
+            .is_some_and(Peer::is_loopback);
+        let is_here = peer_here && host_is_here(&parts.headers) && !is_forwarded(&parts.headers);
+        Ok(Self { caller, is_here })
+    }
+}
+
+/// Who the server takes the caller for; `caller` is null for nobody.
+#[utoipa::path(get, path = "/api/auth/whoami", tag = "callers", operation_id = "whoami",
+    responses((status = 200, body = Whoami)),
+    extensions(("x-gate" = json!("open"))))]
+pub async fn whoami(State(hall): State<Hall>, anybody: Anybody) -> ApiResult<Json<Whoami>> {
+    let Anybody { caller, is_here } = anybody;
+    let is_owner = caller.is_some_and(|caller| caller.identity == Identity::Owner);
+    let caller = match caller {
+        Some(caller) => {
+            let author = hall.own_author(&AnyCaller::admit(caller)?).await?.value;
+            Some(WireCaller::new(&caller, author.display_name))
+        }
+        None => None,
+    };
+    Ok(Json(Whoami {
+        mode: "local".to_owned(),
+        caller,
+        owner_here: is_owner && is_here,
+        registration_open: false,
+    }))
+}
+
+fn host_is_here(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .is_some_and(|host| origin::host_allowed(host, &origin::Allowed::default()))
+}
+
+/// Whether a proxy says that it stands between.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| {
+        let name = name.as_str();
+        matches!(name, "forwarded" | "x-real-ip" | "via") || name.starts_with("x-forwarded-")
+    })
+}

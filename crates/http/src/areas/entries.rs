@@ -1,0 +1,95 @@
+//! Entries of rooms.
+
+use axum::{Json, extract::State, http::StatusCode};
+use guildhall_domain::{
+    callers::AnyCaller,
+    entries::{EntriesAsk, PostText},
+    ids::{EntryId, RoomId},
+};
+use guildhall_hall::Hall;
+use guildhall_wire::{
+    entries::{Entries, Entry, Post, Posted},
+    errors::ErrorEnvelope,
+};
+
+use crate::{
+    answers::{Read, read},
+    body::Body,
+    errors::ApiResult,
+    gates::By,
+    path::Path,
+    query::{FromQuery, Params, Query},
+};
+
+/// Which run of entries is asked for.
+pub struct ListEntries(EntriesAsk);
+
+impl FromQuery for ListEntries {
+    fn read(params: &mut Params) -> Self {
+        Self(EntriesAsk {
+            before: params.number("before"),
+            after: params.number("after"),
+            limit: params.limit(),
+        })
+    }
+}
+
+/// Writes a post; names behind `@` are resolved now and for good.
+#[utoipa::path(post, path = "/api/rooms/{id}/entries", tag = "entries", operation_id = "postEntry",
+    params(("id" = String, Path, description = "The room")),
+    request_body = Post,
+    responses((status = 201, body = Posted),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn post(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    Path(room): Path<RoomId>,
+    Body(ask): Body<Post>,
+) -> ApiResult<(StatusCode, Json<Posted>)> {
+    let text = PostText::parse(ask.text)?;
+    let entry = hall.post(&by, room, text).await?.into();
+    Ok((
+        StatusCode::CREATED,
+        Json(Posted {
+            entry,
+            turns: Vec::new(),
+        }),
+    ))
+}
+
+/// Reads a run of a room's entries, oldest first; without a position the newest.
+#[utoipa::path(get, path = "/api/rooms/{id}/entries", tag = "entries", operation_id = "listEntries",
+    params(
+        ("id" = String, Path, description = "The room"),
+        ("before" = Option<u64>, Query, description = "Only entries below this seq, the newest of them"),
+        ("after" = Option<u64>, Query, description = "Only entries above this seq, the oldest of them"),
+        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+    ),
+    responses((status = 200, body = Entries),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    Path(room): Path<RoomId>,
+    Query(ListEntries(ask)): Query<ListEntries>,
+) -> ApiResult<Read<Entries>> {
+    Ok(read(hall.entries(&by, room, ask).await?))
+}
+
+/// One entry of a room.
+#[utoipa::path(get, path = "/api/rooms/{id}/entries/{entryId}", tag = "entries", operation_id = "getEntry",
+    params(("id" = String, Path, description = "The room"), ("entryId" = String, Path, description = "The entry")),
+    responses((status = 200, body = Entry), (status = 404, description = "ROOM_NOT_FOUND, ENTRY_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn get(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    Path((room, entry)): Path<(RoomId, EntryId)>,
+) -> ApiResult<Read<Entry>> {
+    Ok(read(hall.entry(&by, room, entry).await?))
+}

@@ -1,0 +1,13 @@
+//! The areas of the interface, one file each, under the same names as on the other floors.
+
+pub mod agents;
+pub mod authors;
+pub mod callers;
+pub mod entries;
+pub mod members;
+pub mod operating;
+pub mod read_cursors;
+pub mod rooms;
+pub mod signals;
+pub mod streams;
+pub mod tokens;

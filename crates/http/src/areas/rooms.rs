@@ -1,0 +1,121 @@
+//! Rooms: the listing, making and changing them.
+
+use axum::{Json, extract::State, http::StatusCode};
+use guildhall_domain::{
+    callers::{AnyCaller, Owner},
+    ids::RoomId,
+    rooms::RoomKind,
+};
+use guildhall_hall::{Hall, rooms::RoomsAsk};
+use guildhall_wire::{
+    errors::ErrorEnvelope,
+    rooms::{ChangeRoom, MakeRoom, RoomDetail, Rooms},
+};
+
+use crate::{
+    answers::{Read, read},
+    body::Body,
+    errors::ApiResult,
+    gates::By,
+    path::Path,
+    query::{FromQuery, Params, Query},
+};
+
+/// Which rooms are listed.
+pub struct ListRooms(RoomsAsk);
+
+impl FromQuery for ListRooms {
+    /// `includeArchived=null` reads as absent: the specification lets it be null.
+    fn read(params: &mut Params) -> Self {
+        let words = [
+            (true, "true"),
+            (true, "1"),
+            (false, "false"),
+            (false, "0"),
+            (false, "null"),
+        ];
+        Self(RoomsAsk {
+            kind: params.word("kind", &RoomKind::WORDS),
+            include_archived: params.word("includeArchived", &words).unwrap_or(false),
+        })
+    }
+}
+
+/// Lists the rooms visible to the caller, newest activity first.
+///
+/// A person sees every room, an agent the rooms it belongs to.
+#[utoipa::path(get, path = "/api/rooms", tag = "rooms", operation_id = "listRooms",
+    params(
+        ("kind" = Option<String>, Query, description = "`channel` or `dm`"),
+        ("includeArchived" = Option<String>, Query, description = "`true`, `false`, `1`, `0` or `null`; false"),
+    ),
+    responses((status = 200, body = Rooms),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 401, description = "AGENT_IDENTITY_UNVERIFIED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    Query(ListRooms(ask)): Query<ListRooms>,
+) -> ApiResult<Read<Rooms>> {
+    let seen = hall.rooms(&by, ask).await?;
+    Ok(Read(seen.map(|rooms| Rooms {
+        rooms: rooms.into_iter().map(Into::into).collect(),
+        warnings: Vec::new(),
+    })))
+}
+
+/// Makes a channel or a direct message; one with exactly these members is found again.
+#[utoipa::path(post, path = "/api/rooms", tag = "rooms", operation_id = "makeRoom",
+    request_body = MakeRoom,
+    responses((status = 201, body = RoomDetail),
+        (status = 200, description = "The direct message existed", body = RoomDetail),
+        (status = 400, description = "VALIDATION_FAILED, INVALID_SLUG", body = ErrorEnvelope),
+        (status = 404, description = "AUTHOR_NOT_FOUND, AGENT_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "SLUG_TAKEN, OWNER_MUST_BE_PRESENT, AUTHOR_RETIRED, LIMIT_REACHED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn make(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    Body(ask): Body<MakeRoom>,
+) -> ApiResult<(StatusCode, Json<RoomDetail>)> {
+    let made = hall.make_room(&by, ask.into()).await?;
+    let status = if made.is_new {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, Json(made.room.into())))
+}
+
+/// One room with its members.
+#[utoipa::path(get, path = "/api/rooms/{id}", tag = "rooms", operation_id = "getRoom",
+    params(("id" = String, Path, description = "The room")),
+    responses((status = 200, body = RoomDetail), (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn get(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    Path(room): Path<RoomId>,
+) -> ApiResult<Read<RoomDetail>> {
+    Ok(read(hall.room(&by, room).await?))
+}
+
+/// Changes a room's title, topic, archive state, fallback seat or limits.
+#[utoipa::path(patch, path = "/api/rooms/{id}", tag = "rooms", operation_id = "changeRoom",
+    params(("id" = String, Path, description = "The room")),
+    request_body = ChangeRoom,
+    responses((status = 200, body = RoomDetail),
+        (status = 400, description = "VALIDATION_FAILED, INVALID_SLUG", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "ROOM_NOT_FOUND, MEMBER_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "SYSTEM_ROOM, SLUG_TAKEN, NOT_A_BRIDGED_ROOM", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner"))))]
+pub async fn change(
+    State(hall): State<Hall>,
+    By(by): By<Owner>,
+    Path(room): Path<RoomId>,
+    Body(ask): Body<ChangeRoom>,
+) -> ApiResult<Json<RoomDetail>> {
+    Ok(Json(hall.change_room(&by, room, ask.into()).await?.into()))
+}

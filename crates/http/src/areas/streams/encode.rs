@@ -1,0 +1,121 @@
+//! Frames: what each one says, whichever way it travels. Source: contract 1.10, "Frames".
+
+use guildhall_domain::events::Scope;
+use guildhall_hall::streams::{Frame, ResetReason, RoomSnapshot, Snapshot, SnapshotBody};
+use guildhall_wire::events::{self as wire, ScopeSnapshot};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// A frame, encoded: its name, its place in the log and its data.
+pub(super) struct Encoded {
+    pub(super) name: String,
+    /// The client's new position.
+    pub(super) id: Option<u64>,
+    /// JSON text on one line; empty for frames without data.
+    pub(super) data: String,
+}
+
+/// Encodes a frame.
+///
+/// # Errors
+/// When a value does not serialize, which ends the stream.
+pub(super) fn encode(frame: Frame) -> Result<Encoded, serde_json::Error> {
+    let named = |name: &str, id, data| Encoded {
+        name: name.to_owned(),
+        id,
+        data,
+    };
+    Ok(match frame {
+        Frame::Event(event) => {
+            let data: &RawValue = serde_json::from_str(&event.data)?;
+            let body = wire::Event {
+                seq: event.seq,
+                name: &event.name,
+                scope: event.scope.to_string(),
+                at: event.at,
+                actor_id: event.actor,
+                data,
+            };
+            named(&event.name, Some(event.seq), json(&body)?)
+        }
+        Frame::Snapshot(snapshot) => {
+            let cursor = snapshot.cursor;
+            named("snapshot", Some(cursor), snapshot_data(*snapshot)?)
+        }
+        Frame::Reset {
+            reason,
+            retained_from,
+            cursor,
+        } => {
+            let reason = match reason {
+                ResetReason::Retention => wire::ResetReason::Retention,
+                ResetReason::UnknownLog => wire::ResetReason::UnknownLog,
+                ResetReason::BadCursor => wire::ResetReason::BadCursor,
+            };
+            named(
+                "reset",
+                None,
+                json(&wire::Reset {
+                    reason,
+                    retained_from,
+                    cursor,
+                })?,
+            )
+        }
+        Frame::Signal(signal) => {
+            let body = wire::SignalFrame {
+                name: "signal",
+                scope: Scope::Room(signal.room_id).to_string(),
+                at: signal.at,
+                actor_id: signal.data.author_id,
+                data: signal.data,
+            };
+            named("signal", None, json(&body)?)
+        }
+        Frame::Position(seq) => named("position", Some(seq), String::new()),
+        Frame::Heartbeat => named("heartbeat", None, String::new()),
+    })
+}
+
+fn snapshot_data(snapshot: Snapshot) -> Result<String, serde_json::Error> {
+    let cursor = snapshot.cursor;
+    match snapshot.body {
+        SnapshotBody::Room(room) => json(&room_data(cursor, *room)),
+        SnapshotBody::Scopes(scopes) => {
+            let scopes = scopes.into_iter().map(|(scope, state)| {
+                let state = match state {
+                    Some(room) => ScopeSnapshot::Room(Box::new(room_data(cursor, room))),
+                    None => ScopeSnapshot::Nothing {},
+                };
+                (scope.to_string(), state)
+            });
+            let scopes: std::collections::BTreeMap<_, _> = scopes.collect();
+            json(&wire::Snapshot {
+                cursor,
+                retained_from: snapshot.retained_from,
+                log_id: snapshot.log_id.to_string(),
+                scopes: (!scopes.is_empty()).then_some(scopes),
+            })
+        }
+    }
+}
+
+fn room_data(cursor: u64, snapshot: RoomSnapshot) -> wire::RoomSnapshot {
+    wire::RoomSnapshot {
+        cursor,
+        room: snapshot.room.into(),
+        entries: snapshot
+            .entries
+            .entries
+            .into_iter()
+            .map(Into::into)
+            .collect(),
+        thread_roots: Vec::new(),
+        documents: Vec::new(),
+        turns: Vec::new(),
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    serde_json::to_string(value)
+}

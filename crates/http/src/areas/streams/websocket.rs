@@ -1,0 +1,111 @@
+//! The same frames over a WebSocket (RFC 6455).
+
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use guildhall_hall::streams::{End, Frame, STREAM_HEARTBEAT_S, Stream};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout};
+
+use super::encode::encode;
+use crate::listener::STREAM_STALL_S;
+
+/// Seconds without a pong after which the client counts as gone.
+const PONG_S: u64 = 3 * STREAM_HEARTBEAT_S;
+
+/// The server goes away.
+const GOING_AWAY: u16 = 1001;
+/// Clients have nothing to say on this socket.
+const UNSUPPORTED: u16 = 1003;
+/// The server could not go on.
+const INTERNAL: u16 = 1011;
+/// The credential no longer counts.
+const CREDENTIAL_LOST: u16 = 4401;
+/// The client takes no bytes, or answers no ping.
+const STALLED: u16 = 4408;
+/// Nothing asked for can come any more.
+const NORMAL: u16 = 1000;
+
+/// Sends a stream's frames until one side ends.
+pub(super) async fn serve(mut socket: WebSocket, mut stream: Stream) {
+    let mut last_pong = Instant::now();
+    let code = loop {
+        tokio::select! {
+            frame = stream.next() => match frame {
+                Ok(frame) => {
+                    let is_heartbeat = matches!(frame, Frame::Heartbeat);
+                    if let Err(code) = send(&mut socket, frame, is_heartbeat).await {
+                        break code;
+                    }
+                    if last_pong.elapsed() >= Duration::from_secs(PONG_S) {
+                        break STALLED;
+                    }
+                }
+                Err(end) => break code_of(end),
+            },
+            message = socket.recv() => match message {
+                Some(Ok(Message::Pong(_))) => last_pong = Instant::now(),
+                Some(Ok(Message::Ping(_))) => {}
+                Some(Ok(Message::Text(_) | Message::Binary(_))) => break UNSUPPORTED,
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+            },
+        }
+    };
+    let close = Message::Close(Some(CloseFrame {
+        code,
+        reason: "".into(),
+    }));
+    // A client that is gone needs no goodbye.
+    let _ = timeout(Duration::from_secs(1), socket.send(close)).await;
+}
+
+fn code_of(end: End) -> u16 {
+    match end {
+        End::CredentialLost => CREDENTIAL_LOST,
+        End::NothingLeft => NORMAL,
+        End::ShuttingDown => GOING_AWAY,
+        End::Broken => INTERNAL,
+    }
+}
+
+/// Sends one frame, and a ping with a heartbeat; the error is the code to close with.
+async fn send(socket: &mut WebSocket, frame: Frame, is_heartbeat: bool) -> Result<(), u16> {
+    let text = text(frame).map_err(|_| INTERNAL)?;
+    let patience = Duration::from_secs(STREAM_STALL_S);
+    let sent = timeout(patience, async {
+        socket.send(Message::Text(text.into())).await?;
+        if is_heartbeat {
+            socket.send(Message::Ping(Vec::new().into())).await?;
+        }
+        Ok::<_, axum::Error>(())
+    });
+    match sent.await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => Err(NORMAL),
+        Err(_) => Err(STALLED),
+    }
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    event: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a RawValue>,
+}
+
+fn text(frame: Frame) -> Result<String, serde_json::Error> {
+    let frame = encode(frame)?;
+    let data = match frame.data.as_str() {
+        "" => None,
+        text => Some(serde_json::from_str(text)?),
+    };
+    let id = frame.id.map(|seq| seq.to_string());
+    serde_json::to_string(&Envelope {
+        event: &frame.name,
+        id,
+        data,
+    })
+}

@@ -1,0 +1,95 @@
+//! Bodies: reading a JSON body within its limits, and saying everything that is wrong with it.
+
+use std::time::Duration;
+
+use axum::{
+    extract::{FromRequest, Request},
+    http::{HeaderMap, HeaderValue, header},
+};
+use guildhall_domain::Refusal;
+use guildhall_wire::fields::{self, Ask, Json};
+use http_body_util::BodyExt;
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{catalogue, errors::ApiError};
+
+/// Bytes of a body, unless a route says otherwise.
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// Seconds a body may rest.
+pub const BODY_IDLE_S: u64 = 15;
+/// Seconds a body may take altogether.
+pub const BODY_TOTAL_S: u64 = 120;
+
+/// A body of the shape `A`; the last argument of a handler. An absent or empty body is `{}`.
+pub struct Body<A>(pub A);
+
+impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        let is_json = is_json(request.headers());
+        let bytes = read(request).await?;
+        if bytes.is_empty() {
+            return shape(Json::empty());
+        }
+        if !is_json {
+            return Err(ApiError::new(catalogue::UNSUPPORTED_MEDIA_TYPE));
+        }
+        let json =
+            serde_json::from_slice(&bytes).map_err(|_| ApiError::new(catalogue::INVALID_JSON))?;
+        shape(json)
+    }
+}
+
+fn shape<A: Ask>(json: Json) -> Result<Body<A>, ApiError> {
+    fields::read(json)
+        .map(Body)
+        .map_err(|invalid| Refusal::Validation(invalid).into())
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(Ok(text)) = headers.get(header::CONTENT_TYPE).map(HeaderValue::to_str) else {
+        return false;
+    };
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+async fn read(request: Request) -> Result<Vec<u8>, ApiError> {
+    let declared = request
+        .headers()
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if declared.is_some_and(|bytes| bytes > BODY_BYTES_MAX) {
+        return Err(too_large());
+    }
+    let mut body = request.into_body();
+    let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
+    let end = Instant::now() + Duration::from_secs(BODY_TOTAL_S);
+    loop {
+        let rest = Instant::now() + Duration::from_secs(BODY_IDLE_S);
+        let frame = timeout_at(end.min(rest), body.frame())
+            .await
+            .map_err(|_| too_slow())?;
+        let Some(frame) = frame else { return Ok(bytes) };
+        let frame = frame.map_err(|_| ApiError::new(catalogue::BAD_REQUEST))?;
+        if let Some(data) = frame.data_ref() {
+            if bytes.len() + data.len() > BODY_BYTES_MAX {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(data);
+        }
+    }
+}
+
+fn too_large() -> ApiError {
+    ApiError::new(catalogue::PAYLOAD_TOO_LARGE)
+        .with_details(json!({ "limitBytes": BODY_BYTES_MAX }))
+        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+}
+
+fn too_slow() -> ApiError {
+    ApiError::new(catalogue::REQUEST_TIMEOUT)
+        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+}

@@ -1,0 +1,199 @@
+//! The catalogue of error codes: status, sentence and advice of each, once.
+//! Answers, the pages under `/docs/errors` and the interface document all read it.
+
+use crate::docs::ErrorDoc;
+
+macro_rules! catalogue {
+    ($($code:ident $status:literal $title:literal, $meaning:literal, $advice:literal;)+) => {
+        $(
+            #[doc = $meaning]
+            pub const $code: ErrorDoc = ErrorDoc {
+                code: stringify!($code),
+                status: $status,
+                title: $title,
+                meaning: $meaning,
+                advice: $advice,
+            };
+        )+
+
+        /// Every code, by status and name.
+        pub static ALL: &[ErrorDoc] = &[$($code),+];
+    };
+}
+
+catalogue! {
+    BAD_REQUEST 400 "Bad request",
+        "The request is not framed as HTTP/1.1 asks.",
+        "Send exactly one Host header, a path of UTF-8 text and a whole body.";
+    INVALID_JSON 400 "Invalid JSON",
+        "The body is not readable JSON, or an object in it repeats a key.",
+        "Check the body with a JSON parser; name each key once and nest at most 128 deep.";
+    VALIDATION_FAILED 400 "Validation failed",
+        "The request does not have the right shape; the details name each field.",
+        "Mend the fields named in details.fieldErrors and send the request again.";
+    INVALID_HANDLE 400 "Invalid handle",
+        "A handle has 2 to 32 of a-z, 0-9, dot, underscore and hyphen, and begins and ends with a letter or digit.",
+        "Choose a handle within these rules; capitals are folded for you.";
+    INVALID_SLUG 400 "Invalid short name",
+        "A channel's short name is 1 to 80 of a-z, 0-9 and hyphen, and begins with a letter or digit.",
+        "Give a slug of your own, or a title with at least one Latin letter or digit.";
+    INVALID_PATH 400 "Invalid path",
+        "The file system cannot follow that path.",
+        "Check the path for loops of links and overlong names.";
+    NOT_A_DIRECTORY 400 "Not a folder",
+        "That path is not a folder.",
+        "Name the folder that holds the file.";
+    UNKNOWN_RUNTIME 400 "Unknown runtime",
+        "No runtime of this type is registered here.",
+        "Use a registered type, such as rehearsal.";
+    UNSUPPORTED_PERMISSION_MODE 400 "Unsupported permission mode",
+        "This runtime has no such permission mode.",
+        "Use one of the runtime's modes, or leave the field out.";
+    AGENT_IDENTITY_UNVERIFIED 401 "Agent identity unverified",
+        "The agent's token is unknown, revoked or expired. Restart the agent or mint a new one.",
+        "Mint a token under Agents, or leave the header out if you are a person.";
+    AUTH_REQUIRED 401 "Sign-in required",
+        "The credential shown is not known here.",
+        "Show a credential of this server, or none if you are the owner at this computer.";
+    NOT_THE_OWNER 401 "Not the owner",
+        "The program asking is not known to run as the user who owns this server; for clients of another user the owner can set auth.peerCheck=off.",
+        "Run the program as the user who started guildhall.";
+    HOST_NOT_ALLOWED 403 "Host not allowed",
+        "This address is not on the list of names for this server.",
+        "Use localhost or 127.0.0.1, or add the name to server.allowedHosts on the computer itself.";
+    HUMANS_ONLY 403 "People only",
+        "Agents may not do this. A person has to.",
+        "Ask a person to do it.";
+    ORIGIN_NOT_ALLOWED 403 "Origin not allowed",
+        "The request comes from a page that is not this server's.",
+        "Open guildhall's own page, or add the page's origin to server.allowedOrigins.";
+    OUTSIDE_BOUNDARY 403 "Outside the allowed folder",
+        "That path leaves the allowed folder.",
+        "Choose a folder beneath one of files.roots.";
+    OWNER_ONLY 403 "Owner only",
+        "Only the owner of this server may do this.",
+        "Ask the owner to do it.";
+    PERMISSION_DENIED 403 "Permission denied",
+        "The operating system does not let this server into that folder.",
+        "Change the folder's permissions, or choose another one.";
+    AGENT_NOT_FOUND 404 "Agent not found",
+        "There is no such agent.",
+        "List the agents for their ids; retired ones with includeRetired.";
+    AUTHOR_NOT_FOUND 404 "Author not found",
+        "There is no such author.",
+        "List the authors for their ids; an agent sees those it shares a room with.";
+    ENTRY_NOT_FOUND 404 "Entry not found",
+        "There is no such entry in this room.",
+        "List the room's entries for their ids.";
+    MEMBER_NOT_FOUND 404 "Member not found",
+        "There is no such member in this room.",
+        "List the room's members; a fallback seat takes an agent that is one.";
+    NOT_FOUND 404 "Not found",
+        "Nothing is there.",
+        "Check the address; the interface is described under /docs.";
+    ROOM_NOT_FOUND 404 "Room not found",
+        "There is no such room.",
+        "List the rooms for their ids; an agent sees those it belongs to.";
+    TOKEN_NOT_FOUND 404 "Token not found",
+        "There is no such token.",
+        "List the agent's tokens for their ids.";
+    METHOD_NOT_ALLOWED 405 "Method not allowed",
+        "This address does not take that method.",
+        "Use one of the methods named in the Allow header.";
+    REQUEST_TIMEOUT 408 "Request timeout",
+        "The request did not arrive in time.",
+        "Send the head within 10 seconds and the body without long rests.";
+    AGENT_EXISTS 409 "Agent exists",
+        "An agent with this folder and runtime is registered already.",
+        "Use the agent named in details.agentId, or retire it first.";
+    AGENT_RETIRED 409 "Agent retired",
+        "This agent is retired.",
+        "Register its folder again; its author and handle come back.";
+    AUTHOR_NOT_CHANGEABLE 409 "Author not changeable",
+        "The system author and retired authors cannot be changed.",
+        "Change another author.";
+    AUTHOR_RETIRED 409 "Author retired",
+        "This author is retired and joins no room any more.",
+        "Register its agent again to bring it back.";
+    HANDLE_RESERVED 409 "Handle reserved",
+        "This handle belongs to someone who gave it up and may take it back.",
+        "Choose another handle.";
+    HANDLE_TAKEN 409 "Handle taken",
+        "Somebody else is called by this handle.",
+        "Choose another handle.";
+    LIMIT_REACHED 409 "Limit reached",
+        "A limit is reached; the details name it.",
+        "Archive or remove what is no longer needed.";
+    NOT_A_BRIDGED_ROOM 409 "Not a bridged room",
+        "This room has no bridge to deliver notices to.",
+        "Leave deliverNotices out.";
+    NOT_A_MEMBER 409 "Not a member",
+        "You are no member of this room.",
+        "Join the room first.";
+    OWNER_MUST_BE_PRESENT 409 "Owner must be present",
+        "A room with two agents, and every room an agent makes, needs the owner in it.",
+        "Add the owner to the room.";
+    ROOM_ARCHIVED 409 "Room archived",
+        "This room is archived. Restore it to change anything.",
+        "Restore the room first.";
+    SLUG_TAKEN 409 "Short name taken",
+        "Another channel has this short name.",
+        "Choose another title or slug.";
+    SYSTEM_ROOM 409 "System room",
+        "This is the room every installation has; it stays, and so does its owner.",
+        "Make a room of your own.";
+    PAYLOAD_TOO_LARGE 413 "Payload too large",
+        "The body is larger than this route takes.",
+        "Send at most details.limitBytes bytes.";
+    URI_TOO_LONG 414 "Address too long",
+        "The address is longer than this server takes.",
+        "Send at most details.limitBytes bytes.";
+    UNSUPPORTED_MEDIA_TYPE 415 "Unsupported media type",
+        "The body must be application/json.",
+        "Send Content-Type: application/json.";
+    AUTONOMY_NOT_ACKNOWLEDGED 428 "Autonomy not acknowledged",
+        "This mode acts without asking. Acknowledge it in the same request.",
+        "Send acknowledgedAutonomy: true if you want that.";
+    RATE_LIMITED 429 "Rate limited",
+        "Too many changes in a short time.",
+        "Wait for the seconds named in Retry-After.";
+    TOO_MANY_STREAMS 429 "Too many streams",
+        "This caller holds as many streams as it may.",
+        "Close a stream first.";
+    HEADERS_TOO_LARGE 431 "Headers too large",
+        "The request's headers are larger than this server takes.",
+        "Send at most 100 headers of 32 KiB together.";
+    INTERNAL_ERROR 500 "Internal error",
+        "Something broke on our side. Nothing was saved unless it says so above.",
+        "Try again; if it stays, the request id finds the line in the server's log.";
+    OVERLOADED 503 "Overloaded",
+        "The server has too much to do.",
+        "Wait for the seconds named in Retry-After and try again.";
+    SHUTTING_DOWN 503 "Shutting down",
+        "The server is stopping.",
+        "Try again when it runs.";
+    STORAGE_FULL 507 "Storage full",
+        "The disk is full. Reading works; nothing was changed. Free space and try again.",
+        "Free space on the disk that holds the data folder.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_stand_in_the_order_of_their_status_and_once() {
+        let mut seen = std::collections::HashSet::new();
+        for pair in ALL.windows(2) {
+            assert!(pair[0].status <= pair[1].status, "{}", pair[1].code);
+        }
+        for doc in ALL {
+            assert!(seen.insert(doc.code), "{} stands twice", doc.code);
+            assert!(
+                doc.meaning.ends_with('.') && doc.advice.ends_with('.'),
+                "{}",
+                doc.code
+            );
+        }
+    }
+}

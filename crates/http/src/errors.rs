@@ -1,0 +1,209 @@
+//! Errors: the one place where a refusal or fault becomes a status, a code and a sentence.
+
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use guildhall_domain::{
+    Error, Fault, Refusal,
+    outcome::{FaultKind, HandleRule, Thing},
+};
+use guildhall_wire::errors::ErrorEnvelope;
+use serde_json::{Value, json};
+
+use crate::{catalogue, docs::ErrorDoc};
+
+/// A refusal on its way out.
+#[derive(Debug)]
+pub struct ApiError {
+    doc: ErrorDoc,
+    sentence: &'static str,
+    /// What most refusals lack; boxed, so that the happy way carries little.
+    more: Option<Box<More>>,
+}
+
+#[derive(Debug, Default)]
+struct More {
+    details: Option<Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// What a handler answers.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+impl ApiError {
+    /// An answer with the code of `doc` and its sentence.
+    pub fn new(doc: ErrorDoc) -> Self {
+        Self {
+            doc,
+            sentence: doc.meaning,
+            more: None,
+        }
+    }
+
+    /// The same with a sentence that fits this case better.
+    #[must_use]
+    pub fn saying(mut self, sentence: &'static str) -> Self {
+        self.sentence = sentence;
+        self
+    }
+
+    /// The same with details.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.more.get_or_insert_default().details = Some(details);
+        self
+    }
+
+    /// The same with one more header.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: impl Into<HeaderValue>) -> Self {
+        self.more
+            .get_or_insert_default()
+            .headers
+            .push((name, value.into()));
+        self
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let More {
+            details,
+            headers: further,
+        } = self.more.map(|more| *more).unwrap_or_default();
+        let envelope = ErrorEnvelope {
+            error: self.sentence.to_owned(),
+            code: self.doc.code.to_owned(),
+            details: details.filter(|details| !details.is_null()),
+        };
+        // A value of plain texts always serializes.
+        let body = serde_json::to_vec(&envelope).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() =
+            StatusCode::from_u16(self.doc.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        headers.extend(further);
+        response
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refusal(refusal) => refusal.into(),
+            Error::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+impl From<Fault> for ApiError {
+    fn from(fault: Fault) -> Self {
+        match fault.kind {
+            FaultKind::StorageFull => Self::new(catalogue::STORAGE_FULL),
+            FaultKind::Unavailable => {
+                Self::new(catalogue::OVERLOADED).with_header(header::RETRY_AFTER, 1)
+            }
+            FaultKind::Broken => {
+                tracing::error!(error = ?fault, "a request met a fault");
+                internal()
+            }
+        }
+    }
+}
+
+/// Our own mistake; the text is fixed, the request id finds the log line.
+pub fn internal() -> ApiError {
+    ApiError::new(catalogue::INTERNAL_ERROR)
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let error = Self::new(doc(&refusal));
+        match refusal {
+            Refusal::Validation(invalid) => error.with_details(json!({
+                "formErrors": invalid.form_errors,
+                "fieldErrors": invalid.field_errors,
+            })),
+            Refusal::InvalidHandle(rule) => error.saying(handle_rule(rule)),
+            Refusal::InvalidPath(reason) => error.with_details(json!({ "reason": reason })),
+            Refusal::AgentExists(agent) => {
+                error.with_details(json!({ "agentId": agent.to_string() }))
+            }
+            Refusal::AutonomyNotAcknowledged(mode) => error.with_details(json!({ "mode": mode })),
+            Refusal::LimitReached(limit) => error.with_details(json!({ "limit": limit })),
+            Refusal::AuthRequired | Refusal::NotTheOwner => {
+                error.with_header(header::WWW_AUTHENTICATE, BEARER)
+            }
+            Refusal::AgentIdentityUnverified => {
+                error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
+            }
+            Refusal::RateLimited(seconds) => error.with_header(header::RETRY_AFTER, seconds),
+            Refusal::TooManyStreams | Refusal::Overloaded | Refusal::ShuttingDown => {
+                error.with_header(header::RETRY_AFTER, 1)
+            }
+            _ => error,
+        }
+    }
+}
+
+const BEARER: HeaderValue = HeaderValue::from_static("Bearer realm=\"guildhall\"");
+const SERVICE_AGENT: HeaderValue = HeaderValue::from_static("ServiceAgent realm=\"guildhall\"");
+
+/// The code of every refusal. Source: contract 1.2 and the chapters' tables.
+fn doc(refusal: &Refusal) -> ErrorDoc {
+    match refusal {
+        Refusal::Validation(_) => catalogue::VALIDATION_FAILED,
+        Refusal::InvalidHandle(_) => catalogue::INVALID_HANDLE,
+        Refusal::InvalidSlug => catalogue::INVALID_SLUG,
+        Refusal::UnknownRuntime => catalogue::UNKNOWN_RUNTIME,
+        Refusal::UnsupportedPermissionMode => catalogue::UNSUPPORTED_PERMISSION_MODE,
+        Refusal::NotADirectory => catalogue::NOT_A_DIRECTORY,
+        Refusal::InvalidPath(_) => catalogue::INVALID_PATH,
+        Refusal::OutsideBoundary => catalogue::OUTSIDE_BOUNDARY,
+        Refusal::PermissionDenied => catalogue::PERMISSION_DENIED,
+        Refusal::AutonomyNotAcknowledged(_) => catalogue::AUTONOMY_NOT_ACKNOWLEDGED,
+        Refusal::AuthRequired => catalogue::AUTH_REQUIRED,
+        Refusal::NotTheOwner => catalogue::NOT_THE_OWNER,
+        Refusal::AgentIdentityUnverified => catalogue::AGENT_IDENTITY_UNVERIFIED,
+        Refusal::HumansOnly => catalogue::HUMANS_ONLY,
+        Refusal::OwnerOnly => catalogue::OWNER_ONLY,
+        Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
+        Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
+        Refusal::NotFound(Thing::Entry) => catalogue::ENTRY_NOT_FOUND,
+        Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
+        Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
+        Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
+        Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
+        Refusal::AuthorNotChangeable => catalogue::AUTHOR_NOT_CHANGEABLE,
+        Refusal::AuthorRetired => catalogue::AUTHOR_RETIRED,
+        Refusal::HandleTaken => catalogue::HANDLE_TAKEN,
+        Refusal::HandleReserved => catalogue::HANDLE_RESERVED,
+        Refusal::SlugTaken => catalogue::SLUG_TAKEN,
+        Refusal::OwnerMustBePresent => catalogue::OWNER_MUST_BE_PRESENT,
+        Refusal::SystemRoom => catalogue::SYSTEM_ROOM,
+        Refusal::NotABridgedRoom => catalogue::NOT_A_BRIDGED_ROOM,
+        Refusal::RoomArchived => catalogue::ROOM_ARCHIVED,
+        Refusal::NotAMember => catalogue::NOT_A_MEMBER,
+        Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
+        Refusal::AgentRetired => catalogue::AGENT_RETIRED,
+        Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,
+        Refusal::RateLimited(_) => catalogue::RATE_LIMITED,
+        Refusal::TooManyStreams => catalogue::TOO_MANY_STREAMS,
+        Refusal::Overloaded => catalogue::OVERLOADED,
+        Refusal::ShuttingDown => catalogue::SHUTTING_DOWN,
+    }
+}
+
+fn handle_rule(rule: HandleRule) -> &'static str {
+    match rule {
+        HandleRule::Length => "A handle has 2 to 32 characters.",
+        HandleRule::Characters => "A handle holds only a-z, 0-9, dot, underscore and hyphen.",
+        HandleRule::Ends => "A handle begins and ends with a letter or digit.",
+    }
+}

@@ -1,0 +1,312 @@
+//! Guards: what every request of every listener passes before any route sees it.
+//! In order: framing, sizes, `Host`, `Origin`. Who is calling is decided later, by gates.
+
+use axum::{
+    body::Body,
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri,
+        header::{
+            CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, REFERRER_POLICY,
+            RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+        },
+    },
+    response::IntoResponse,
+};
+use guildhall_wire::errors::ErrorEnvelope;
+use serde_json::{Value, json};
+
+use crate::{
+    catalogue,
+    docs::ErrorDoc,
+    errors::ApiError,
+    origin::{Allowed, host_allowed, origin_allowed},
+    request_id::{MakeId, REQUEST_ID, RequestId},
+};
+
+/// Bytes of all header lines of a request together.
+pub const HEADERS_BYTES_MAX: usize = 32 * 1_024;
+/// Header lines of a request.
+pub const HEADERS_MAX: usize = 100;
+/// Bytes of a request target.
+pub const TARGET_BYTES_MAX: usize = 8 * 1_024;
+
+/// A no that needs nothing but the head of the request, or the listener's own state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No `Host`, or more than one.
+    HostLines,
+    /// The target names another server than `Host`.
+    AuthorityMismatch,
+    /// The path does not decode to UTF-8.
+    PathEncoding,
+    /// The request is not HTTP/1.1 as it should be.
+    Unreadable,
+    /// The target is longer than [`TARGET_BYTES_MAX`].
+    TargetTooLong,
+    /// More than [`HEADERS_MAX`] lines, or more than [`HEADERS_BYTES_MAX`] bytes of them.
+    HeadersTooLarge,
+    /// The head did not arrive in time.
+    HeadTimeout,
+    /// `Host` does not name this server.
+    HostNotAllowed,
+    /// The request comes from a foreign page.
+    OriginNotAllowed,
+    /// No route has this path.
+    NoRoute,
+    /// As many requests are running as may run.
+    Overloaded,
+    /// A handler panicked; the log has the rest.
+    Broken,
+}
+
+impl Refused {
+    /// The code of the refusal. Source: contract 1.2.
+    fn doc(self) -> ErrorDoc {
+        match self {
+            Self::HostLines | Self::AuthorityMismatch | Self::PathEncoding | Self::Unreadable => {
+                catalogue::BAD_REQUEST
+            }
+            Self::TargetTooLong => catalogue::URI_TOO_LONG,
+            Self::HeadersTooLarge => catalogue::HEADERS_TOO_LARGE,
+            Self::HeadTimeout => catalogue::REQUEST_TIMEOUT,
+            Self::HostNotAllowed => catalogue::HOST_NOT_ALLOWED,
+            Self::OriginNotAllowed => catalogue::ORIGIN_NOT_ALLOWED,
+            Self::NoRoute => catalogue::NOT_FOUND,
+            Self::Overloaded => catalogue::OVERLOADED,
+            Self::Broken => catalogue::INTERNAL_ERROR,
+        }
+    }
+
+    /// What a person reads: what is wrong with the frame, else what the code says.
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::HostLines => "A request must carry exactly one Host header.",
+            Self::AuthorityMismatch => {
+                "The address in the request line and the Host header must name the same server."
+            }
+            Self::PathEncoding => "The path of the address must be percent-encoded UTF-8.",
+            Self::Unreadable => "The request could not be read as HTTP/1.1.",
+            Self::TargetTooLong
+            | Self::HeadersTooLarge
+            | Self::HeadTimeout
+            | Self::HostNotAllowed
+            | Self::OriginNotAllowed
+            | Self::NoRoute
+            | Self::Overloaded
+            | Self::Broken => self.doc().meaning,
+        }
+    }
+
+    fn details(self) -> Value {
+        match self {
+            Self::TargetTooLong => json!({ "limitBytes": TARGET_BYTES_MAX }),
+            Self::HeadersTooLarge => json!({ "limitBytes": HEADERS_BYTES_MAX }),
+            Self::HostLines
+            | Self::AuthorityMismatch
+            | Self::PathEncoding
+            | Self::Unreadable
+            | Self::HeadTimeout
+            | Self::HostNotAllowed
+            | Self::OriginNotAllowed
+            | Self::NoRoute
+            | Self::Overloaded
+            | Self::Broken => Value::Null,
+        }
+    }
+
+    /// The whole answer as bytes, for a request that could not be read; the connection ends.
+    pub fn on_the_wire(self, id: &RequestId) -> Vec<u8> {
+        let (doc, details) = (self.doc(), self.details());
+        let envelope = ErrorEnvelope {
+            error: self.sentence().to_owned(),
+            code: doc.code.to_owned(),
+            details: (!details.is_null()).then_some(details),
+        };
+        // A value of plain texts always serializes.
+        let body = serde_json::to_string(&envelope).unwrap_or_default();
+        let head = [
+            (CONTENT_TYPE, "application/json".to_owned()),
+            (CONTENT_LENGTH, body.len().to_string()),
+            (CONNECTION, "close".to_owned()),
+            (CACHE_CONTROL, "no-store".to_owned()),
+            (REQUEST_ID, id.as_str().to_owned()),
+            (X_CONTENT_TYPE_OPTIONS, NOSNIFF.to_owned()),
+            (REFERRER_POLICY, NO_REFERRER.to_owned()),
+        ]
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .concat();
+        let status = StatusCode::from_u16(doc.status).unwrap_or(StatusCode::BAD_REQUEST);
+        format!("HTTP/1.1 {status}\r\n{head}\r\n{body}").into_bytes()
+    }
+}
+
+impl From<Refused> for ApiError {
+    fn from(refused: Refused) -> Self {
+        let error = Self::new(refused.doc())
+            .saying(refused.sentence())
+            .with_details(refused.details());
+        if refused == Refused::Overloaded {
+            error.with_header(RETRY_AFTER, 1)
+        } else {
+            error
+        }
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response<Body> {
+        ApiError::from(self).into_response()
+    }
+}
+
+const NOSNIFF: &str = "nosniff";
+const NO_REFERRER: &str = "no-referrer";
+
+/// The guards of one server, the same for all its listeners.
+#[derive(Clone, Debug)]
+pub struct Guards {
+    allowed: Allowed,
+    make_id: MakeId,
+}
+
+impl Guards {
+    /// Guards that let in what is `allowed`, and name requests by `make_id`.
+    pub fn new(allowed: Allowed, make_id: MakeId) -> Self {
+        Self { allowed, make_id }
+    }
+
+    /// An id for an answer to something that is not a request.
+    pub fn new_id(&self) -> RequestId {
+        RequestId::new(self.make_id)
+    }
+
+    /// What the answer to `request` will carry, whatever becomes of the request.
+    pub fn begin<B>(&self, request: &Request<B>) -> Passage {
+        Passage {
+            id: RequestId::of(request.headers(), self.make_id),
+            is_api: is_api_path(request.uri().path()),
+        }
+    }
+
+    /// Lets the request through to the routes, or says why not.
+    ///
+    /// # Errors
+    /// The first check that fails, in the order of contract 1.3, rows 1 to 3.
+    pub fn check<B>(&self, request: &Request<B>) -> Result<(), Refused> {
+        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+        let host = framing(uri, headers)?;
+        sizes(uri, headers)?;
+        let host = host.to_str().map_err(|_| Refused::HostNotAllowed)?;
+        if !host_allowed(host, &self.allowed) {
+            return Err(Refused::HostNotAllowed);
+        }
+        if !origin_allowed(host, method, uri, headers, &self.allowed) {
+            return Err(Refused::OriginNotAllowed);
+        }
+        Ok(())
+    }
+}
+
+/// What a request's answer will carry.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    id: RequestId,
+    is_api: bool,
+}
+
+impl Passage {
+    /// The request's id.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// Adds the headers that every answer has. Source: contract 1.1.
+    pub fn sign<B>(&self, response: &mut Response<B>) {
+        let headers = response.headers_mut();
+        headers.insert(REQUEST_ID, self.id.header());
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static(NOSNIFF));
+        // A page with forms says `same-origin` itself.
+        unless_said(headers, REFERRER_POLICY, NO_REFERRER);
+        if self.is_api {
+            unless_said(headers, CACHE_CONTROL, "no-store");
+        }
+    }
+}
+
+fn unless_said(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
+    headers
+        .entry(name)
+        .or_insert(HeaderValue::from_static(value));
+}
+
+/// Whether a path belongs to the interface for programs.
+pub fn is_api_path(path: &str) -> bool {
+    path == "/api" || path.starts_with("/api/")
+}
+
+/// One `Host`, no second opinion about it in the request line, and a path that is text.
+fn framing<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<&'a HeaderValue, Refused> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return Err(Refused::HostLines);
+    };
+    let agrees = uri.authority().is_none_or(|authority| {
+        host.as_bytes()
+            .eq_ignore_ascii_case(authority.as_str().as_bytes())
+    });
+    if !agrees {
+        return Err(Refused::AuthorityMismatch);
+    }
+    if !decodes_to_utf8(uri.path()) {
+        return Err(Refused::PathEncoding);
+    }
+    Ok(host)
+}
+
+fn decodes_to_utf8(path: &str) -> bool {
+    if path.bytes().all(|byte| byte.is_ascii() && byte != b'%') {
+        return true;
+    }
+    let mut rest = path.as_bytes();
+    let mut decoded = Vec::with_capacity(rest.len());
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'%' {
+            decoded.push(first);
+            continue;
+        }
+        let digits = after.first_chunk::<2>().and_then(|pair| {
+            let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
+            u8::try_from(high? * 16 + low?).ok()
+        });
+        let Some(byte) = digits else {
+            return false;
+        };
+        decoded.push(byte);
+        rest = &after[2..];
+    }
+    std::str::from_utf8(&decoded).is_ok()
+}
+
+fn sizes(uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
+    let scheme = uri
+        .scheme_str()
+        .map_or(0, |scheme| scheme.len() + "://".len());
+    let authority = uri.authority().map_or(0, |name| name.as_str().len());
+    let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
+    if scheme + authority + path > TARGET_BYTES_MAX {
+        return Err(Refused::TargetTooLong);
+    }
+    let bytes: usize = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + ": \r\n".len() + value.len())
+        .sum();
+    if headers.len() > HEADERS_MAX || bytes > HEADERS_BYTES_MAX {
+        return Err(Refused::HeadersTooLarge);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "guards_tests.rs"]
+mod tests;

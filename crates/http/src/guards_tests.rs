@@ -1,0 +1,186 @@
+use super::*;
+
+fn guards() -> Guards {
+    Guards::new(Allowed::default(), || "fresh".to_owned())
+}
+
+fn get(target: &str) -> axum::http::request::Builder {
+    Request::builder().uri(target)
+}
+
+fn check(request: axum::http::request::Builder) -> Result<(), Refused> {
+    guards().check(&request.body(()).unwrap())
+}
+
+#[test]
+fn a_request_names_its_host_once() {
+    assert_eq!(check(get("/").header("host", "localhost")), Ok(()));
+    assert_eq!(check(get("/")), Err(Refused::HostLines));
+    for second in ["localhost", "evil.test"] {
+        let two = get("/").header("host", "localhost").header("host", second);
+        assert_eq!(check(two), Err(Refused::HostLines), "{second}");
+    }
+}
+
+#[test]
+fn the_request_line_may_only_repeat_the_host() {
+    let absolute = |authority: &str| {
+        check(get(&format!("http://{authority}/api/rooms")).header("host", "localhost:4747"))
+    };
+    assert_eq!(absolute("localhost:4747"), Ok(()));
+    assert_eq!(absolute("LOCALHOST:4747"), Ok(()));
+    for other in [
+        "localhost",
+        "evil.test",
+        "localhost:80",
+        "me@localhost:4747",
+    ] {
+        assert_eq!(absolute(other), Err(Refused::AuthorityMismatch), "{other}");
+    }
+}
+
+#[test]
+fn a_path_decodes_to_text() {
+    let path = |path: &str| check(get(path).header("host", "localhost"));
+    for good in [
+        "/rooms/%C3%A9",
+        "/a%2fb",
+        "/%F0%9F%8F%9B",
+        "/?%ff",
+        "/a%00b",
+    ] {
+        assert_eq!(path(good), Ok(()), "{good}");
+    }
+    for bad in [
+        "/%ff",
+        "/%C3",
+        "/%c0%af",
+        "/%ed%a0%80",
+        "/%",
+        "/%2",
+        "/%zz",
+        "/%+1",
+    ] {
+        assert_eq!(path(bad), Err(Refused::PathEncoding), "{bad}");
+    }
+}
+
+#[test]
+fn a_target_has_its_limit() {
+    let target = |bytes: usize| {
+        check(get(&format!("/{}", "a".repeat(bytes - 1))).header("host", "localhost"))
+    };
+    assert_eq!(target(TARGET_BYTES_MAX), Ok(()));
+    assert_eq!(target(TARGET_BYTES_MAX + 1), Err(Refused::TargetTooLong));
+    assert_eq!(target(60_000), Err(Refused::TargetTooLong));
+}
+
+#[test]
+fn headers_have_their_limits() {
+    let lines = |count: usize| {
+        let host = get("/").header("host", "localhost");
+        check((1..count).fold(host, |request, at| request.header(format!("x-{at}"), "v")))
+    };
+    assert_eq!(lines(HEADERS_MAX), Ok(()));
+    assert_eq!(lines(HEADERS_MAX + 1), Err(Refused::HeadersTooLarge));
+    let bytes = |count: usize| {
+        let spent = "host: localhost\r\n".len() + "x: \r\n".len();
+        check(
+            get("/")
+                .header("host", "localhost")
+                .header("x", "v".repeat(count - spent)),
+        )
+    };
+    assert_eq!(bytes(HEADERS_BYTES_MAX), Ok(()));
+    assert_eq!(bytes(HEADERS_BYTES_MAX + 1), Err(Refused::HeadersTooLarge));
+}
+
+#[test]
+fn the_first_failing_check_answers() {
+    let foreign = || get("/%ff").header("origin", "http://evil.test");
+    let evil = foreign().header("host", "evil.test");
+    assert_eq!(check(evil), Err(Refused::PathEncoding));
+    let evil = get("/")
+        .header("host", "evil.test")
+        .header("origin", "null");
+    assert_eq!(check(evil), Err(Refused::HostNotAllowed));
+    let evil = get("/")
+        .header("host", "localhost")
+        .header("origin", "null");
+    assert_eq!(check(evil), Err(Refused::OriginNotAllowed));
+}
+
+fn signed(path: &str, mut response: Response<()>) -> HeaderMap {
+    let request = get(path).header("x-request-id", "mine").body(()).unwrap();
+    guards().begin(&request).sign(&mut response);
+    response.headers().clone()
+}
+
+#[test]
+fn every_answer_carries_the_common_headers() {
+    for path in ["/", "/api/rooms"] {
+        let headers = signed(path, Response::new(()));
+        assert_eq!(headers["x-request-id"], "mine");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        assert_eq!(headers["referrer-policy"], "no-referrer");
+    }
+}
+
+#[test]
+fn api_answers_are_not_stored_unless_they_say_so() {
+    assert_eq!(
+        signed("/api/rooms", Response::new(()))["cache-control"],
+        "no-store"
+    );
+    assert!(!signed("/apian", Response::new(())).contains_key("cache-control"));
+    let said = Response::builder().header("cache-control", "no-cache");
+    assert_eq!(
+        signed("/api/rooms", said.body(()).unwrap())["cache-control"],
+        "no-cache"
+    );
+}
+
+#[test]
+fn a_page_with_forms_keeps_its_referrer_policy() {
+    let said = Response::builder().header("referrer-policy", "same-origin");
+    assert_eq!(
+        signed("/", said.body(()).unwrap())["referrer-policy"],
+        "same-origin"
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_is_the_envelope_however_it_leaves() {
+    let response = Refused::HeadersTooLarge.into_response();
+    assert_eq!(response.status(), 431);
+    assert_eq!(response.headers()["content-type"], "application/json");
+    let body = axum::body::to_bytes(response.into_body(), 1_024)
+        .await
+        .unwrap();
+    let raw = Refused::HeadersTooLarge.on_the_wire(&guards().new_id());
+    let raw = String::from_utf8(raw).unwrap();
+    let (head, raw_body) = raw.split_once("\r\n\r\n").unwrap();
+    assert!(
+        head.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n"),
+        "{head}"
+    );
+    assert!(head.contains("x-request-id: fresh") && head.contains("connection: close"));
+    for body in [&body[..], raw_body.as_bytes()] {
+        assert_eq!(
+            serde_json::from_slice::<Value>(body).unwrap(),
+            json!({
+                "error": catalogue::HEADERS_TOO_LARGE.meaning,
+                "code": "HEADERS_TOO_LARGE",
+                "details": { "limitBytes": 32_768 },
+            })
+        );
+    }
+}
+
+#[test]
+fn a_busy_server_says_when_to_come_back() {
+    assert_eq!(
+        Refused::Overloaded.into_response().headers()["retry-after"],
+        "1"
+    );
+}

@@ -1,0 +1,24 @@
+//! The front door: listener, guards, gates, routes, errors, streams.
+//! A request passes limits, guards and its route's gate before anything of it is read; a
+//! handler turns wire into domain, asks the hall once, and turns the answer back.
+
+pub mod answers;
+pub mod areas;
+pub mod body;
+pub mod catalogue;
+pub mod docs;
+pub mod errors;
+pub mod gates;
+pub mod guards;
+pub mod listener;
+pub mod metrics;
+pub mod openapi;
+pub mod origin;
+pub mod page;
+mod page_cursor;
+pub mod path;
+pub mod query;
+pub mod rate_limit;
+pub mod request_id;
+pub mod routes;
+pub mod state;

@@ -1,0 +1,261 @@
+//! One connection: hyper reads and writes HTTP/1.1, and a timer of ours ends what takes
+//! too long. Every request passes the guards here, before any route sees it.
+
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    panic::AssertUnwindSafe,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, Response, StatusCode},
+    response::IntoResponse,
+};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use guildhall_hall::peers::Peers;
+use hyper::{
+    body::{Body as HttpBody, Frame, Incoming, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    sync::watch,
+    time::{Instant, Sleep, sleep_until},
+};
+use tower::Service;
+
+use super::{
+    Limits,
+    deadlines::End,
+    line::{Line, Socket},
+};
+use crate::{
+    guards::{Guards, Passage, Refused},
+    metrics::Metrics,
+};
+
+/// Bytes hyper may hold of a head, and of an answer before it waits for the socket.
+/// Twice our own bound, so that our guard answers the ordinary overrun.
+const BUFFER_BYTES_MAX: usize = 2 * crate::guards::HEADERS_BYTES_MAX;
+
+/// What all connections of one door share.
+pub(super) struct House {
+    pub(super) router: Router,
+    pub(super) guards: Arc<Guards>,
+    pub(super) limits: Limits,
+    pub(super) peers: Peers,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) in_flight: AtomicUsize,
+}
+
+/// Serves one connection until either side ends it; `closing` turns true when the server stops.
+pub(super) async fn serve(line: Arc<Line>, house: Arc<House>, mut closing: watch::Receiver<bool>) {
+    let end = speak_http(&line, &house, &mut closing).await;
+    match end {
+        Some(End::HeadTimeout) => {
+            let answer = Refused::HeadTimeout.on_the_wire(&house.guards.new_id());
+            // One try: a peer that takes nothing either does not get it.
+            let _ = line.stream.try_write(&answer);
+            line.linger().await;
+        }
+        Some(End::Stalled) => line.reset(),
+        Some(End::Idle) => {}
+        None if line.course().is_upgraded() => stand_by(&line, &house.limits).await,
+        None => line.linger().await,
+    }
+}
+
+/// Speaks HTTP until the connection is over (`None`) or has to be ended.
+async fn speak_http(
+    line: &Arc<Line>,
+    house: &Arc<House>,
+    closing: &mut watch::Receiver<bool>,
+) -> Option<End> {
+    let socket = Socket::new(Arc::clone(line), Arc::clone(&house.guards));
+    let service = service_fn(|request| {
+        let (line, house) = (Arc::clone(line), Arc::clone(house));
+        async move { Ok::<_, Infallible>(house.answer(line, request).await) }
+    });
+    let http = http1::Builder::new()
+        // The deadline of a head is ours, see `Course`.
+        .header_read_timeout(None)
+        .max_buf_size(BUFFER_BYTES_MAX)
+        .serve_connection(TokioIo::new(socket), service)
+        .with_upgrades();
+    let (mut http, mut alarm) = (pin!(http), pin!(Alarm::new(line, &house.limits)));
+    let mut is_closing = false;
+    loop {
+        let over = poll_fn(|cx| match http.as_mut().poll(cx) {
+            // An error is a peer that left or broke the protocol; there is nobody to tell.
+            Poll::Ready(Ok(()) | Err(_)) => Poll::Ready(None),
+            Poll::Pending => alarm.as_mut().poll_end(cx).map(Some),
+        });
+        tokio::select! {
+            end = over => return end,
+            // An error means that the door is gone, which is a close as well.
+            _ = closing.wait_for(|closing| *closing), if !is_closing => {
+                is_closing = true;
+                http.as_mut().graceful_shutdown();
+                if line.course().waiting_since().is_some() {
+                    line.cut();
+                }
+            }
+        }
+    }
+}
+
+/// Watches over an upgraded connection: it keeps its place, and a stalled peer ends.
+async fn stand_by(line: &Arc<Line>, limits: &Limits) {
+    let mut alarm = pin!(Alarm::new(line, limits));
+    while !line.course().is_left() {
+        tokio::select! {
+            () = line.changed.notified() => {}
+            _ = poll_fn(|cx| alarm.as_mut().poll_end(cx)) => {
+                line.reset();
+                return;
+            }
+        }
+    }
+}
+
+/// The timer of one connection. It is set again only when it rings or an earlier deadline
+/// comes up, so a busy connection costs no timer work.
+struct Alarm<'a> {
+    line: &'a Line,
+    limits: &'a Limits,
+    sleep: Pin<Box<Sleep>>,
+    set_for: Option<Instant>,
+}
+
+impl<'a> Alarm<'a> {
+    fn new(line: &'a Line, limits: &'a Limits) -> Self {
+        Self {
+            line,
+            limits,
+            sleep: Box::pin(sleep_until(Instant::now())),
+            set_for: None,
+        }
+    }
+
+    fn poll_end(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<End> {
+        loop {
+            let Some(deadline) = self.line.course().deadline(self.limits) else {
+                return Poll::Pending;
+            };
+            if self.set_for.is_none_or(|set_for| deadline < set_for) {
+                self.sleep.as_mut().reset(deadline);
+                self.set_for = Some(deadline);
+            }
+            ready!(self.sleep.as_mut().poll(cx));
+            self.set_for = None;
+            if let Some(end) = self.line.course().end(self.limits, Instant::now()) {
+                return Poll::Ready(end);
+            }
+        }
+    }
+}
+
+impl House {
+    async fn answer(&self, line: Arc<Line>, request: Request<Incoming>) -> Response<Watched> {
+        let began = Instant::now();
+        line.course()
+            .request_began(!HttpBody::is_end_stream(request.body()));
+        let method = request.method().clone();
+        let passage = self.guards.begin(&request);
+        let mut response = self.pass(&line, &passage, request).await;
+        passage.sign(&mut response);
+        self.metrics
+            .answered(&method, response.status(), began.elapsed());
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            line.course().upgraded();
+        }
+        response.map(|body| Watched { body, line })
+    }
+
+    /// Lets the request through to its route, in the order of contract 1.3.
+    async fn pass(
+        &self,
+        line: &Line,
+        passage: &Passage,
+        mut request: Request<Incoming>,
+    ) -> Response<Body> {
+        let Some(_place) = InFlight::enter(&self.in_flight, self.limits.requests_in_flight_max)
+        else {
+            return Refused::Overloaded.into_response();
+        };
+        if let Err(refused) = self.guards.check(&request) {
+            return refused.into_response();
+        }
+        request.extensions_mut().insert(passage.id().clone());
+        request.extensions_mut().insert(line.peer(&self.peers));
+        // Nothing of a panicked request is used again, so its broken state is not seen.
+        let routed = AssertUnwindSafe(self.router.clone().call(request.map(Body::new)));
+        match routed.catch_unwind().await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(_panic) => {
+                tracing::error!(request_id = passage.id().as_str(), "a handler panicked");
+                Refused::Broken.into_response()
+            }
+        }
+    }
+}
+
+/// A running request, until its answer's head is there: open streams do not count.
+struct InFlight<'a>(&'a AtomicUsize);
+
+impl<'a> InFlight<'a> {
+    fn enter(running: &'a AtomicUsize, max: usize) -> Option<Self> {
+        let place = Self(running);
+        // The count is only compared with a bound, nothing else hangs on it.
+        (running.fetch_add(1, Ordering::Relaxed) < max).then_some(place)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An answer's body that tells its line when it is over.
+struct Watched {
+    body: Body,
+    line: Arc<Line>,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.line.course().request_ended(Instant::now());
+    }
+}

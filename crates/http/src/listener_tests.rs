@@ -1,0 +1,417 @@
+//! Real sockets against a real door. Limits are short, and every wait is for a socket.
+
+use std::{net::Ipv4Addr, sync::atomic::Ordering};
+
+use guildhall_hall::peers::Script;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpSocket,
+};
+
+use super::{
+    test_door::{Client, LONG, SHORT, TestDoor},
+    *,
+};
+
+#[tokio::test]
+async fn a_request_reaches_its_route_and_the_answer_is_signed() {
+    let t = TestDoor::open(Limits::default()).await;
+    let answer = t.ask("GET /").await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, "hello"));
+    assert_eq!(answer.header("x-request-id"), "id-of-the-door");
+    assert_eq!(answer.header("x-content-type-options"), "nosniff");
+}
+
+#[tokio::test]
+async fn a_dribbled_head_is_answered_408_and_closed() {
+    let t = TestDoor::open(Limits {
+        header_read: SHORT,
+        ..Limits::default()
+    })
+    .await;
+    let mut client = t.connect().await;
+    client.send("GET / HTTP/1.1\r\nHost: loc").await;
+    client.answer().await.refused(408, "REQUEST_TIMEOUT");
+}
+
+#[tokio::test]
+async fn a_silent_socket_is_closed_without_a_word() {
+    let t = TestDoor::open(Limits {
+        header_read: SHORT,
+        ..Limits::default()
+    })
+    .await;
+    assert_eq!(t.connect().await.rest().await, "");
+}
+
+#[tokio::test]
+async fn a_resting_connection_is_closed_without_a_word() {
+    let t = TestDoor::open(Limits {
+        keepalive_idle: SHORT,
+        ..Limits::default()
+    })
+    .await;
+    let mut client = t.connect().await;
+    client.get("/").await;
+    assert_eq!(client.next_answer().await.status, 200);
+    client.get("/").await;
+    assert_eq!(client.next_answer().await.status, 200);
+    assert_eq!(client.rest().await, "");
+}
+
+#[tokio::test]
+async fn a_peer_that_takes_no_bytes_is_closed() {
+    let mut t = TestDoor::open(Limits {
+        stream_stall: SHORT,
+        ..Limits::default()
+    })
+    .await;
+    let mut client = t.connect().await;
+    client.get("/flood").await;
+    t.body_gone.recv().await.unwrap();
+    let mut taken = Vec::new();
+    let end = client.0.read_to_end(&mut taken).await;
+    assert_eq!(end.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+}
+
+#[tokio::test]
+async fn a_stream_with_nothing_to_say_stays_open() {
+    let mut t = TestDoor::open(Limits {
+        header_read: SHORT,
+        keepalive_idle: SHORT,
+        stream_stall: SHORT,
+        ..Limits::default()
+    })
+    .await;
+    let mut client = t.connect().await;
+    client.get("/stream").await;
+    let gone = timeout(4 * SHORT, t.body_gone.recv()).await;
+    assert!(gone.is_err(), "the stream ended");
+    drop(client);
+    t.body_gone.recv().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_oldest_socket_without_a_head_makes_room() {
+    let mut t = TestDoor::open(Limits {
+        connections_max: 3,
+        ..Limits::default()
+    })
+    .await;
+    let mut running = t.connect().await;
+    running.get("/wait").await;
+    t.entered.recv().await.unwrap();
+    let mut oldest = t.connect().await;
+    oldest.send("GET / HT").await;
+    let mut younger = t.connect().await;
+    // Whoever comes next is served, and only the oldest went.
+    assert_eq!(t.ask("GET /").await.status, 200);
+    oldest.closed().await;
+    younger.get("/").await;
+    assert_eq!(younger.next_answer().await.status, 200);
+    t.stage.release.notify_one();
+    assert_eq!(running.next_answer().await.body, "waited");
+}
+
+#[tokio::test]
+async fn a_newcomer_is_closed_when_every_connection_is_at_work() {
+    let mut t = TestDoor::open(Limits {
+        connections_max: 1,
+        ..Limits::default()
+    })
+    .await;
+    let mut running = t.connect().await;
+    running.get("/wait").await;
+    t.entered.recv().await.unwrap();
+    t.connect().await.closed().await;
+    t.stage.release.notify_one();
+    assert_eq!(running.next_answer().await.body, "waited");
+}
+
+#[tokio::test]
+async fn a_request_too_many_is_told_to_come_back() {
+    let mut t = TestDoor::open(Limits {
+        requests_in_flight_max: 1,
+        ..Limits::default()
+    })
+    .await;
+    let mut running = t.connect().await;
+    running.get("/wait").await;
+    t.entered.recv().await.unwrap();
+    let refused = t.ask("GET /").await;
+    refused.refused(503, "OVERLOADED");
+    assert_eq!(refused.header("retry-after"), "1");
+    t.stage.release.notify_one();
+    assert_eq!(running.next_answer().await.body, "waited");
+    assert_eq!(t.ask("GET /").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_open_stream_is_no_running_request() {
+    let t = TestDoor::open(Limits {
+        requests_in_flight_max: 1,
+        ..Limits::default()
+    })
+    .await;
+    let mut stream = t.connect().await;
+    stream.get("/stream").await;
+    let mut byte = [0];
+    stream.0.read_exact(&mut byte).await.unwrap();
+    assert_eq!(t.ask("GET /").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_stop_lets_running_requests_finish_and_closes_the_rest() {
+    let mut t = TestDoor::open(Limits {
+        shutdown_grace: LONG,
+        ..Limits::default()
+    })
+    .await;
+    let (mut running, mut resting) = (t.connect().await, t.connect().await);
+    resting.get("/").await;
+    resting.next_answer().await;
+    running.get("/wait").await;
+    t.entered.recv().await.unwrap();
+    t.begin_to_stop();
+    assert_eq!(resting.rest().await, "");
+    assert!(TcpStream::connect(t.address).await.is_err());
+    t.stage.release.notify_one();
+    let answer = running.answer().await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, "waited"));
+    t.stopped().await;
+}
+
+#[tokio::test]
+async fn a_stop_cuts_what_does_not_finish_in_time() {
+    let mut t = TestDoor::open(Limits {
+        shutdown_grace: SHORT,
+        ..Limits::default()
+    })
+    .await;
+    let (mut running, mut stream) = (t.connect().await, t.connect().await);
+    running.get("/wait").await;
+    stream.get("/stream").await;
+    t.entered.recv().await.unwrap();
+    t.begin_to_stop();
+    t.stopped().await;
+    running.closed().await;
+    t.body_gone.recv().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_panic_is_answered_500_and_the_connection_goes_on() {
+    let t = TestDoor::open(Limits::default()).await;
+    let mut client = t.connect().await;
+    client.get("/panic").await;
+    client.next_answer().await.refused(500, "INTERNAL_ERROR");
+    client.get("/").await;
+    assert_eq!(client.next_answer().await.body, "hello");
+}
+
+#[tokio::test]
+async fn what_hyper_refuses_by_itself_has_the_envelope_too() {
+    let t = TestDoor::open(Limits::default()).await;
+    let host = "Host: localhost\r\n";
+    let many: String = (0..101).map(|at| format!("x-{at}: v\r\n")).collect();
+    let giant = format!("x: {}\r\n", "v".repeat(200_000));
+    for (head, status, code) in [
+        ("\u{1}\u{2}\r\n\r\n".to_owned(), 400, "BAD_REQUEST"),
+        (
+            format!("GET / HTTP/1.1\r\n{host}bad header\r\n\r\n"),
+            400,
+            "BAD_REQUEST",
+        ),
+        (
+            format!("POST / HTTP/1.1\r\n{host}Content-Length: 1\r\nContent-Length: 2\r\n\r\n"),
+            400,
+            "BAD_REQUEST",
+        ),
+        (
+            format!("GET / HTTP/1.1\r\n{host}{many}\r\n"),
+            431,
+            "HEADERS_TOO_LARGE",
+        ),
+        (
+            format!("GET / HTTP/1.1\r\n{host}{giant}\r\n"),
+            431,
+            "HEADERS_TOO_LARGE",
+        ),
+        (
+            format!("GET /{} HTTP/1.1\r\n", "a".repeat(200_000)),
+            414,
+            "URI_TOO_LONG",
+        ),
+    ] {
+        let mut client = t.connect().await;
+        client.send(&head).await;
+        client.answer().await.refused(status, code);
+    }
+    assert_eq!(t.stage.handled.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn the_guards_answer_ordinary_overruns() {
+    let t = TestDoor::open(Limits::default()).await;
+    let long = "a".repeat(8 * 1_024);
+    t.ask(&format!("GET /{long}"))
+        .await
+        .refused(414, "URI_TOO_LONG");
+    let mut client = t.connect().await;
+    let big = "v".repeat(32 * 1_024);
+    client
+        .send(&format!(
+            "GET / HTTP/1.1\r\nHost: localhost\r\nx: {big}\r\n\r\n"
+        ))
+        .await;
+    client.next_answer().await.refused(431, "HEADERS_TOO_LARGE");
+    client.send("GET / HTTP/1.1\r\n\r\n").await;
+    client.next_answer().await.refused(400, "BAD_REQUEST");
+    client.send("nonsense\r\n\r\n").await;
+    client.answer().await.refused(400, "BAD_REQUEST");
+}
+
+#[tokio::test]
+async fn no_handler_runs_for_a_host_that_is_not_ours() {
+    let t = TestDoor::open(Limits::default()).await;
+    let mut client = t.connect().await;
+    let mut asked = 0;
+    for host in crate::origin::tests::hosts_that_fail() {
+        // Spaces around a value are not part of it.
+        if host.trim() != host {
+            continue;
+        }
+        asked += 1;
+        client
+            .send(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+            .await;
+        client.next_answer().await.refused(403, "HOST_NOT_ALLOWED");
+    }
+    assert!(asked >= 300, "{asked}");
+    assert_eq!(t.stage.handled.load(Ordering::SeqCst), 0);
+    client.get("/").await;
+    assert_eq!(client.next_answer().await.body, "hello");
+}
+
+#[tokio::test]
+async fn an_answer_arrives_although_the_body_was_not_read() {
+    let t = TestDoor::open(Limits::default()).await;
+    let mut client = t.connect().await;
+    let bytes = 2 * 1_024 * 1_024;
+    client
+        .send(&format!(
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {bytes}\r\n\r\n"
+        ))
+        .await;
+    client.send(&"b".repeat(bytes)).await;
+    assert_eq!(client.answer().await.body, "hello");
+}
+
+#[tokio::test]
+async fn a_connection_has_the_word_of_its_address() {
+    let other = PeerWord::User {
+        uid: 65_534,
+        inode: 7,
+    };
+    let source = Ipv4Addr::new(127, 0, 0, 9);
+    let script = Script::default().with(source.into(), other);
+    let t = TestDoor::open_with(Limits::default(), Peers::Scripted(script)).await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((source, 0).into()).unwrap();
+    let mut stranger = Client(socket.connect(t.address).await.unwrap());
+    stranger.get("/peer").await;
+    assert_eq!(stranger.next_answer().await.body, format!("{other:?}"));
+    let own = t.ask("GET /peer").await.body;
+    assert!(own.contains(&format!("uid: {}", peers::own_uid())), "{own}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_kernel_names_our_own_user() {
+    let t = TestDoor::open_with(Limits::default(), Peers::Kernel).await;
+    let mut client = t.connect().await;
+    client.get("/peer").await;
+    let first = client.next_answer().await.body;
+    assert!(
+        first.contains(&format!("uid: {}", peers::own_uid())),
+        "{first}"
+    );
+    client.get("/peer").await;
+    assert_eq!(client.next_answer().await.body, first);
+}
+
+const HANDSHAKE: &str = "GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n\
+    Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+/// The text "hi", masked with zeros.
+const HI: &[u8] = &[0x81, 0x82, 0, 0, 0, 0, b'h', b'i'];
+
+async fn upgraded(t: &TestDoor) -> Client {
+    let mut client = t.connect().await;
+    client.send(&format!("{HANDSHAKE}\r\n")).await;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(client.0.read_u8().await.unwrap());
+    }
+    assert!(head.starts_with(b"HTTP/1.1 101"));
+    client
+}
+
+#[tokio::test]
+async fn a_websocket_outlives_the_deadlines_of_http() {
+    let t = TestDoor::open(Limits {
+        header_read: SHORT,
+        keepalive_idle: SHORT,
+        connections_max: 1,
+        ..Limits::default()
+    })
+    .await;
+    let mut socket = upgraded(&t).await;
+    let silence = timeout(4 * SHORT, socket.0.read_u8()).await;
+    assert!(silence.is_err(), "closed: {silence:?}");
+    // It still has the one place.
+    t.connect().await.closed().await;
+    socket.0.write_all(HI).await.unwrap();
+    let mut echoed = [0; 4];
+    socket.0.read_exact(&mut echoed).await.unwrap();
+    assert_eq!(&echoed, b"\x81\x02hi");
+}
+
+#[tokio::test]
+async fn a_websocket_that_takes_no_bytes_is_closed() {
+    let t = TestDoor::open(Limits {
+        stream_stall: SHORT,
+        ..Limits::default()
+    })
+    .await;
+    let mut socket = upgraded(&t).await;
+    // The echo fills both directions, so writing ends in an error once the server resets.
+    let mut large = vec![0x82, 0xfe, 0xff, 0xff, 0, 0, 0, 0];
+    large.resize(large.len() + 0xffff, b'x');
+    while socket.0.write_all(&large).await.is_ok() {}
+}
+
+#[tokio::test]
+async fn a_foreign_page_gets_no_websocket() {
+    let t = TestDoor::open(Limits::default()).await;
+    let mut client = t.connect().await;
+    client
+        .send(&format!("{HANDSHAKE}Origin: http://evil.test\r\n\r\n"))
+        .await;
+    client
+        .next_answer()
+        .await
+        .refused(403, "ORIGIN_NOT_ALLOWED");
+}
+
+#[tokio::test]
+async fn a_stop_closes_websockets_after_the_grace() {
+    let mut t = TestDoor::open(Limits {
+        shutdown_grace: SHORT,
+        ..Limits::default()
+    })
+    .await;
+    let mut socket = upgraded(&t).await;
+    t.begin_to_stop();
+    t.stopped().await;
+    socket.closed().await;
+}

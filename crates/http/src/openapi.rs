@@ -1,0 +1,85 @@
+//! The interface document: OpenAPI 3.1, generated from the route table.
+
+use std::sync::OnceLock;
+
+use axum::{
+    http::header,
+    response::{IntoResponse, Response},
+};
+use guildhall_wire::errors::ErrorEnvelope;
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+
+use crate::routes;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "guildhall",
+        description = "A local server for a workspace in which people and coding agents work together.",
+        license(name = "MIT", identifier = "MIT"),
+    ),
+    components(schemas(ErrorEnvelope)),
+    tags(
+        (name = "callers", description = "Who the server takes the caller for"),
+        (name = "authors", description = "Who writes, under which name and handle"),
+        (name = "rooms", description = "Channels and direct messages"),
+        (name = "members", description = "Who belongs to a room"),
+        (name = "entries", description = "What is written in a room"),
+        (name = "read cursors", description = "How far a person has read"),
+        (name = "signals", description = "What is true only for a moment"),
+        (name = "streams", description = "What happens, as it happens"),
+        (name = "agents", description = "The registry of coding agents"),
+        (name = "tokens", description = "What agents show to be known"),
+        (name = "operating", description = "Health, readiness, metrics, this document"),
+    )
+)]
+struct Document;
+
+/// The general refusals that every operation can answer. Source: contract 1.12.
+const GENERAL: &str = "Any operation: 400 framing, 401 who is calling, 403 guards and gates, \
+    404 no such route, 405, 408, 413, 414, 415, 429, 431, 500, 503, 507. The body is the envelope.";
+
+/// The interface document.
+pub fn json() -> Value {
+    static JSON: OnceLock<Value> = OnceLock::new();
+    JSON.get_or_init(generate).clone()
+}
+
+/// The interface document as it is checked in: indented, with a closing line feed.
+pub fn text() -> String {
+    format!("{:#}\n", json())
+}
+
+fn generate() -> Value {
+    let documented = utoipa_axum::router::OpenApiRouter::with_openapi(Document::openapi())
+        .merge(routes::documented());
+    let (_, document) = documented.split_for_parts();
+    // A document of plain values always serializes.
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    let general = json!({
+        "description": GENERAL,
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ErrorEnvelope" } } },
+    });
+    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
+    for item in paths.into_iter().flat_map(|paths| paths.values_mut()) {
+        let operations = item
+            .as_object_mut()
+            .into_iter()
+            .flat_map(|item| item.values_mut());
+        for responses in operations.filter_map(|operation| operation.get_mut("responses")) {
+            if let Some(responses) = responses.as_object_mut() {
+                responses.insert("default".to_owned(), general.clone());
+            }
+        }
+    }
+    document
+}
+
+/// This document.
+#[utoipa::path(get, path = "/api/openapi.json", tag = "operating", operation_id = "openapi",
+    responses((status = 200, description = "OpenAPI 3.1", body = Value)),
+    extensions(("x-gate" = json!("open"))))]
+pub async fn document() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text()).into_response()
+}

@@ -1,0 +1,62 @@
+//! Paths: the ids in an address. A text that cannot be an id names nothing, and that nothing
+//! is there is told by the use case, after the request's shape was checked.
+
+use axum::{
+    extract::{FromRequestParts, RawPathParams},
+    http::request::Parts,
+};
+use guildhall_domain::ids::{AgentId, AuthorId, EntryId, RoomId, TokenId};
+
+use crate::errors::{ApiError, internal};
+
+/// The ids of a route's path, in the order they stand there.
+pub struct Path<T>(pub T);
+
+/// An id that can stand in a path.
+pub trait PathId {
+    /// Reads it.
+    fn named(text: &str) -> Self;
+}
+
+macro_rules! path_ids {
+    ($($id:ident)+) => {$(
+        impl PathId for $id {
+            fn named(text: &str) -> Self {
+                Self::named(text)
+            }
+        }
+    )+};
+}
+
+path_ids! { AgentId AuthorId EntryId RoomId TokenId }
+
+impl<S: Send + Sync, A: PathId> FromRequestParts<S> for Path<A> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let texts = texts(parts, state).await?;
+        let [first] = texts.as_slice() else {
+            return Err(internal());
+        };
+        Ok(Self(A::named(first)))
+    }
+}
+
+impl<S: Send + Sync, A: PathId, B: PathId> FromRequestParts<S> for Path<(A, B)> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let texts = texts(parts, state).await?;
+        let [first, second] = texts.as_slice() else {
+            return Err(internal());
+        };
+        Ok(Self((A::named(first), B::named(second))))
+    }
+}
+
+async fn texts<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<Vec<String>, ApiError> {
+    let params = RawPathParams::from_request_parts(parts, state)
+        .await
+        .map_err(|_| internal())?;
+    Ok(params.iter().map(|(_, text)| text.to_owned()).collect())
+}

@@ -1,0 +1,70 @@
+//! The route table: every address of this server, from top to bottom.
+
+use std::sync::Arc;
+
+use axum::{Router, extract::Request, response::IntoResponse};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    areas::{
+        agents, authors, callers, entries, members, operating, read_cursors, rooms, signals,
+        streams, tokens,
+    },
+    catalogue,
+    docs::{self, Docs},
+    errors::ApiError,
+    openapi, page,
+    state::State,
+};
+
+/// The documented routes; the interface document is made of them.
+pub(crate) fn documented() -> OpenApiRouter<State> {
+    OpenApiRouter::new()
+        // Who is calling
+        .routes(routes!(callers::whoami))
+        // Authors
+        .routes(routes!(authors::list))
+        .routes(routes!(authors::own))
+        .routes(routes!(authors::get, authors::change))
+        .routes(routes!(authors::handles))
+        .routes(routes!(authors::set_handle))
+        // Rooms
+        .routes(routes!(rooms::list, rooms::make))
+        .routes(routes!(rooms::get, rooms::change))
+        .routes(routes!(members::list, members::add))
+        .routes(routes!(members::change, members::remove))
+        .routes(routes!(entries::list, entries::post))
+        .routes(routes!(entries::get))
+        .routes(routes!(read_cursors::get, read_cursors::set))
+        .routes(routes!(signals::send))
+        // Streams
+        .routes(routes!(streams::everything))
+        .routes(routes!(streams::of_room))
+        // Agents
+        .routes(routes!(agents::list, agents::register))
+        .routes(routes!(agents::get, agents::change, agents::retire))
+        .routes(routes!(tokens::list, tokens::mint))
+        .routes(routes!(tokens::revoke))
+        // Operating
+        .routes(routes!(operating::alive))
+        .routes(routes!(operating::ready))
+        .routes(routes!(operating::metrics))
+        .routes(routes!(operating::health))
+        .routes(routes!(openapi::document))
+}
+
+/// All routes, ready to be served.
+pub fn router(state: State) -> Router {
+    let docs = Arc::new(Docs::new(openapi::json(), catalogue::ALL));
+    let (documented, _) = documented().split_for_parts();
+    documented
+        .merge(page::routes())
+        .merge(docs::routes(docs))
+        .fallback(page::fallback)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(state)
+}
+
+async fn wrong_method(_request: Request) -> impl IntoResponse {
+    ApiError::new(catalogue::METHOD_NOT_ALLOWED)
+}

@@ -1,0 +1,39 @@
+//! State: what every handler is handed.
+
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use guildhall_hall::Hall;
+use guildhall_wire::health::PeerCheck;
+
+use crate::{metrics::Metrics, rate_limit::RateLimit};
+
+/// What the routes of one server share.
+#[derive(Clone)]
+pub struct State {
+    /// What one can do.
+    pub hall: Hall,
+    /// What this server is.
+    pub about: Arc<About>,
+    /// Where answers are counted.
+    pub metrics: Arc<Metrics>,
+    /// How often agents may ask for changes.
+    pub rate_limit: Arc<RateLimit>,
+}
+
+/// What a server says of itself.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Its version.
+    pub version: String,
+    /// Whether the kernel is asked about connections.
+    pub peer_check: PeerCheck,
+    /// The bearer token that opens `/metrics` beside the owner, if one is configured.
+    pub metrics_token: Option<String>,
+}
+
+impl FromRef<State> for Hall {
+    fn from_ref(state: &State) -> Self {
+        state.hall.clone()
+    }
+}

@@ -1,0 +1,3 @@
+//! The front door as its callers meet it.
+
+mod openapi;

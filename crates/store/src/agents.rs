@@ -1,0 +1,164 @@
+//! The registry of agents: rows and look-ups.
+//! Folders are checked by `world::folders`; who may register is `hall::agents`.
+
+use guildhall_domain::{
+    Moment, Result,
+    agents::{Agent, AgentState, RUNTIMES, ResponseMode},
+    ids::{AgentId, AuthorId},
+};
+use rusqlite::Row;
+
+use crate::{
+    Rx, Tx, authors,
+    rows::{self, maybe_moment, moment, word, word_of},
+};
+
+const SELECT: &str = "SELECT g.id, g.author_id, h.handle, g.name, g.description, g.runtime, g.cwd,
+    g.response_mode, g.permission_mode, g.model, g.effort, g.created_at, g.updated_at, g.retired_at
+    FROM agents g LEFT JOIN handles h ON h.author_id = g.author_id AND h.released_at IS NULL";
+
+/// All agents in the order they were registered.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn list(db: &Rx<'_>, include_retired: bool) -> Result<Vec<Agent>> {
+    db.all(
+        &format!("{SELECT} WHERE $1 OR g.retired_at IS NULL ORDER BY g.created_at, g.id"),
+        [include_retired],
+        read,
+    )
+}
+
+/// The agent with this id, retired or not.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn by_id(db: &Rx<'_>, id: AgentId) -> Result<Option<Agent>> {
+    db.first(&format!("{SELECT} WHERE g.id = $1"), [id.as_bytes()], read)
+}
+
+/// The agent of this folder and runtime that is not retired.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn by_folder(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId>> {
+    db.first(
+        "SELECT id FROM agents WHERE cwd = $1 AND runtime = $2 AND retired_at IS NULL",
+        (cwd, runtime),
+        |row| rows::id(row, 0, AgentId::from_bytes),
+    )
+}
+
+/// The retired author that a new agent in this folder revives: of the same runtime first,
+/// then the newest.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn retired_author(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AuthorId>> {
+    db.first(
+        "SELECT g.author_id FROM agents g JOIN authors a ON a.id = g.author_id
+         WHERE g.cwd = $1 AND a.retired = 1
+         ORDER BY g.runtime = $2 DESC, g.created_at DESC LIMIT 1",
+        (cwd, runtime),
+        |row| rows::id(row, 0, AuthorId::from_bytes),
+    )
+}
+
+/// The first registered agent that is not retired: its author answers in `team`.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn default_author(db: &Rx<'_>) -> Result<Option<AuthorId>> {
+    db.first(
+        "SELECT author_id FROM agents WHERE retired_at IS NULL ORDER BY created_at, id LIMIT 1",
+        [],
+        |row| rows::id(row, 0, AuthorId::from_bytes),
+    )
+}
+
+/// Adds an agent.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn insert(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
+    tx.run(
+        "INSERT INTO agents (id, author_id, name, description, runtime, cwd, response_mode,
+           permission_mode, model, effort, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        (
+            agent.id.as_bytes(),
+            agent.author_id.as_bytes(),
+            &agent.name,
+            &agent.description,
+            &agent.runtime,
+            &agent.cwd,
+            word_of(agent.response_mode, &ResponseMode::WORDS),
+            &agent.permission_mode,
+            &agent.model,
+            &agent.effort,
+            agent.created_at.as_millis(),
+            agent.updated_at.as_millis(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Writes the fields of an agent that can change.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
+    tx.run(
+        "UPDATE agents SET name = $1, description = $2, response_mode = $3, permission_mode = $4,
+           model = $5, effort = $6, updated_at = $7 WHERE id = $8",
+        (
+            &agent.name,
+            &agent.description,
+            word_of(agent.response_mode, &ResponseMode::WORDS),
+            &agent.permission_mode,
+            &agent.model,
+            &agent.effort,
+            agent.updated_at.as_millis(),
+            agent.id.as_bytes(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Takes an agent off the registry.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Moment) -> Result<()> {
+    tx.run(
+        "UPDATE agents SET retired_at = $1, updated_at = $1 WHERE id = $2 AND retired_at IS NULL",
+        (now.as_millis(), id.as_bytes()),
+    )?;
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
+    let runtime: String = row.get(5)?;
+    let state = match maybe_moment(row, 13)? {
+        Some(_) => AgentState::Retired,
+        None if RUNTIMES.iter().any(|known| known.kind == runtime) => AgentState::Ready,
+        None => AgentState::RuntimeMissing,
+    };
+    Ok(Agent {
+        id: rows::id(row, 0, AgentId::from_bytes)?,
+        author_id: rows::id(row, 1, AuthorId::from_bytes)?,
+        handle: authors::maybe_handle(row, 2)?,
+        name: row.get(3)?,
+        description: row.get(4)?,
+        runtime,
+        cwd: row.get(6)?,
+        response_mode: word(row, 7, &ResponseMode::WORDS)?,
+        permission_mode: row.get(8)?,
+        model: row.get(9)?,
+        effort: row.get(10)?,
+        state,
+        live_process: false,
+        created_at: moment(row, 11)?,
+        updated_at: moment(row, 12)?,
+    })
+}

@@ -1,0 +1,276 @@
+//! The event log: appended in the transaction of the change, pulled by seq.
+//! Who may hear of an event is `hall::streams`.
+
+use std::sync::Arc;
+
+use guildhall_domain::{
+    Fault, Moment, Result,
+    events::{Audience, Event, Scope},
+    ids::AuthorId,
+};
+use rusqlite::{Connection, Row, types::ValueRef};
+
+use crate::{
+    Rx, Tx, faults,
+    rows::{self, count, moment, stored},
+};
+
+/// Where the log ends: the newest seq and the bytes of all events up to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogEnd {
+    pub(crate) seq: u64,
+    bytes_total: u64,
+}
+
+/// A stored event, as streams send it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its place in the log, from 1.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Moment,
+    /// Its name.
+    pub name: String,
+    /// Its main scope.
+    pub scope: Scope,
+    /// Further scopes whose streams bring it.
+    pub also: Vec<Scope>,
+    /// Who caused it; `None` is the server.
+    pub actor: Option<AuthorId>,
+    /// Who may hear of it.
+    pub audience: Audience,
+    /// Its data as JSON text.
+    pub data: String,
+}
+
+impl Stored {
+    /// The event, read back.
+    ///
+    /// # Errors
+    /// A fault when the stored text is not an event of this version.
+    pub fn event(&self) -> Result<Event> {
+        let text = format!("{{\"type\":\"{}\",\"data\":{}}}", self.name, self.data);
+        serde_json::from_str(&text).map_err(|error| rows::broken("reading an event", error))
+    }
+}
+
+const COLUMNS: &str = "seq, at, type, scope, also, actor_id, audience, data";
+
+/// The newest seq, 0 before the first event.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn newest(db: &Rx<'_>) -> Result<u64> {
+    db.one("SELECT COALESCE(MAX(seq), 0) FROM events", [], |row| {
+        count(row, 0)
+    })
+}
+
+/// The oldest seq still in the log; one above the newest when the log is empty.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn retained_from(db: &Rx<'_>) -> Result<u64> {
+    let oldest = db.one("SELECT MIN(seq) FROM events", [], |row| {
+        row.get::<_, Option<i64>>(0)
+    })?;
+    oldest.map_or_else(|| Ok(newest(db)? + 1), |seq| Ok(seq.unsigned_abs()))
+}
+
+/// At most `limit` events above `after`, of every scope, oldest first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn after(db: &Rx<'_>, after: u64, limit: usize) -> Result<Vec<Arc<Stored>>> {
+    db.all(
+        &format!("SELECT {COLUMNS} FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"),
+        (stored(after), stored(limit as u64)),
+        read,
+    )
+}
+
+/// At most `limit` events above `after` that stand in one of `scopes`, oldest first, each once.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn after_in(
+    db: &Rx<'_>,
+    scopes: &[Scope],
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Arc<Stored>>> {
+    let mut seqs = Vec::new();
+    for scope in scopes {
+        seqs.extend(db.all(
+            "SELECT seq FROM event_scopes WHERE scope = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+            (scope.to_string(), stored(after), stored(limit as u64)),
+            |row| row.get::<_, i64>(0),
+        )?);
+    }
+    seqs.sort_unstable();
+    seqs.dedup();
+    seqs.truncate(limit);
+    let by_seq = format!("SELECT {COLUMNS} FROM events WHERE seq = $1");
+    seqs.into_iter()
+        .map(|seq| db.one(&by_seq, [seq], read))
+        .collect()
+}
+
+/// Drops the oldest events: those older than `before` beyond the newest `keep_min`, and as many
+/// as needed for the log to fit into `bytes_max`; at most `batch` at once.
+///
+/// Answers how many were dropped; fewer than `batch` means that nothing more is due.
+///
+/// # Errors
+/// A fault when the engine refuses.
+///
+/// Source: contract 1.10, "Retention".
+pub fn drop_oldest(
+    tx: &mut Tx<'_>,
+    before: Moment,
+    keep_min: u64,
+    bytes_max: u64,
+    batch: u32,
+) -> Result<usize> {
+    let newest = newest(tx)?;
+    let by_age = newest.saturating_sub(keep_min);
+    let total = tx.one(
+        "SELECT COALESCE(MAX(bytes_total), 0) FROM events WHERE seq = $1",
+        [stored(newest)],
+        |row| count(row, 0),
+    )?;
+    let by_size = total.saturating_sub(bytes_max);
+    let due = tx.all(
+        "SELECT seq, scope, also FROM
+           (SELECT seq, scope, also, at, bytes_total FROM events ORDER BY seq LIMIT $1)
+         WHERE (seq <= $2 AND at < $3) OR bytes_total <= $4
+         ORDER BY seq",
+        (
+            i64::from(batch),
+            stored(by_age),
+            before.as_millis(),
+            stored(by_size),
+        ),
+        |row| {
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, String>(2)?,
+            ))
+        },
+    )?;
+    for (seq, scope, also) in &due {
+        for scope in std::iter::once(scope.as_str()).chain(also.split_whitespace()) {
+            tx.run(
+                "DELETE FROM event_scopes WHERE scope = $1 AND seq = $2",
+                (scope, seq),
+            )?;
+        }
+        tx.run("DELETE FROM events WHERE seq = $1", [seq])?;
+    }
+    Ok(due.len())
+}
+
+pub(crate) fn append(
+    tx: &mut Tx<'_>,
+    log: &mut LogEnd,
+    at: Moment,
+    actor: Option<AuthorId>,
+    event: &Event,
+) -> Result<()> {
+    let rooms = match event {
+        Event::AuthorUpdated { author } => crate::rooms::seen_with(tx, author.id)?,
+        _ => Vec::new(),
+    };
+    let filing = event.filing(&rooms);
+    let data = data_of(event)?;
+    let scope = filing.scope.to_string();
+    let also: Vec<String> = filing.also.iter().map(Scope::to_string).collect();
+    let seq = log.seq + 1;
+    let bytes_total = log.bytes_total + data.len() as u64;
+    let audience = match &filing.audience {
+        Audience::Scope => None,
+        Audience::Owner => Some(&[][..]),
+        Audience::Author(author) => Some(&author.as_bytes()[..]),
+    };
+    tx.run(
+        "INSERT INTO events (seq, at, type, scope, also, actor_id, audience, data, bytes_total)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        (
+            stored(seq),
+            at.as_millis(),
+            event.name(),
+            &scope,
+            also.join(" "),
+            actor.as_ref().map(AuthorId::as_bytes),
+            audience,
+            data,
+            stored(bytes_total),
+        ),
+    )?;
+    for scope in std::iter::once(&scope).chain(&also) {
+        tx.run(
+            "INSERT INTO event_scopes (scope, seq) VALUES ($1, $2)",
+            (scope, stored(seq)),
+        )?;
+    }
+    *log = LogEnd { seq, bytes_total };
+    Ok(())
+}
+
+/// Where the log of an open database ends.
+pub(crate) fn log_end(connection: &Connection) -> Result<LogEnd, Fault> {
+    let mut statement = connection
+        .prepare("SELECT seq, bytes_total FROM events ORDER BY seq DESC LIMIT 1")
+        .map_err(|error| faults::fault("finding the end of the event log", error))?;
+    let mut rows = statement
+        .query_map([], |row| {
+            Ok(LogEnd {
+                seq: count(row, 0)?,
+                bytes_total: count(row, 1)?,
+            })
+        })
+        .map_err(|error| faults::fault("finding the end of the event log", error))?;
+    rows.next()
+        .transpose()
+        .map(Option::unwrap_or_default)
+        .map_err(|error| faults::fault("finding the end of the event log", error))
+}
+
+/// The event's `data` alone: what stands between its tag and the closing brace.
+fn data_of(event: &Event) -> Result<String> {
+    let mut text =
+        serde_json::to_string(event).map_err(|error| rows::broken("writing an event", error))?;
+    let head = format!("{{\"type\":\"{}\",\"data\":", event.name());
+    if !text.starts_with(&head) || text.pop() != Some('}') {
+        return Err(Fault::broken("writing an event", "its tag is not where it belongs").into());
+    }
+    text.drain(..head.len());
+    Ok(text)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Arc<Stored>> {
+    let scope = |column, text: &str| {
+        Scope::parse(text).map_err(|_| rows::unreadable(column, "not a scope"))
+    };
+    let audience = match row.get_ref(6)? {
+        ValueRef::Null => Audience::Scope,
+        ValueRef::Blob([]) => Audience::Owner,
+        _ => Audience::Author(rows::id(row, 6, AuthorId::from_bytes)?),
+    };
+    Ok(Arc::new(Stored {
+        seq: count(row, 0)?,
+        at: moment(row, 1)?,
+        name: row.get(2)?,
+        scope: scope(3, row.get_ref(3)?.as_str()?)?,
+        also: row
+            .get_ref(4)?
+            .as_str()?
+            .split_whitespace()
+            .map(|text| scope(4, text))
+            .collect::<rusqlite::Result<_>>()?,
+        actor: rows::maybe_id(row, 5, AuthorId::from_bytes)?,
+        audience,
+        data: row.get(7)?,
+    }))
+}

@@ -1,0 +1,57 @@
+//! The installation's own facts: the log's id, the owner's author.
+
+use guildhall_domain::{
+    Result,
+    ids::{AuthorId, LogId},
+};
+
+use crate::{Rx, Tx, rows};
+
+/// The log's id, made at first start.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn log_id(db: &Rx<'_>) -> Result<Option<LogId>> {
+    fact(db, "log_id", LogId::from_bytes)
+}
+
+/// Sets the log's id.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn set_log_id(tx: &mut Tx<'_>, id: LogId) -> Result<()> {
+    set(tx, "log_id", id.as_bytes())
+}
+
+/// The owner's author.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn owner(db: &Rx<'_>) -> Result<Option<AuthorId>> {
+    fact(db, "owner_author_id", AuthorId::from_bytes)
+}
+
+/// Sets the owner's author.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn set_owner(tx: &mut Tx<'_>, id: AuthorId) -> Result<()> {
+    set(tx, "owner_author_id", id.as_bytes())
+}
+
+fn fact<T>(db: &Rx<'_>, key: &str, make: fn([u8; 16]) -> T) -> Result<Option<T>> {
+    db.first(
+        "SELECT value FROM installation WHERE key = $1",
+        [key],
+        |row| rows::id(row, 0, make),
+    )
+}
+
+fn set(tx: &mut Tx<'_>, key: &str, value: &[u8; 16]) -> Result<()> {
+    tx.run(
+        "INSERT INTO installation (key, value) VALUES ($1, $2)
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (key, value),
+    )?;
+    Ok(())
+}

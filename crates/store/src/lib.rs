@@ -1,0 +1,177 @@
+//! The store: durable rows and the event log of one installation, in one SQLite file.
+//! One writer thread commits jobs in groups, a few reader threads read snapshots.
+//! It keeps and finds; what may be kept is decided in `domain` and asked for by `hall`.
+//!
+//! Queries are portable SQL, one file an area; parameters appear first in the order of their numbers.
+
+pub mod agents;
+pub mod authors;
+pub mod entries;
+pub mod events;
+mod faults;
+pub mod installation;
+pub mod members;
+mod migrations;
+pub mod read_cursors;
+mod readers;
+pub mod rooms;
+mod rows;
+pub mod tokens;
+mod writer;
+
+use std::path::Path;
+
+use guildhall_domain::{Error, Fault, Refusal, Result};
+use rusqlite::Connection;
+use tokio::sync::{oneshot, watch};
+
+pub use rows::{Rx, Tx};
+
+/// The oldest engine that has no write-ahead-log reset race, as SQLite numbers versions.
+pub const SQLITE_VERSION_MIN: i32 = 3_051_003;
+/// Changes waiting for the writer; one more is refused as overload.
+pub const WRITES_QUEUED_MAX: usize = 4_096;
+/// Reads waiting for a reader; one more is refused as overload.
+pub const READS_QUEUED_MAX: usize = 4_096;
+/// Threads that read.
+pub const READERS: usize = 3;
+
+/// What was read, and the newest event the reading had seen.
+#[derive(Clone, Debug)]
+pub struct Seen<T> {
+    /// What was read.
+    pub value: T,
+    /// Seq of the newest event at the moment of reading; 0 before the first.
+    pub seq: u64,
+}
+
+impl<T> Seen<T> {
+    /// The same moment with another value.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Seen<U> {
+        Seen {
+            value: f(self.value),
+            seq: self.seq,
+        }
+    }
+}
+
+/// How much was written since the store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Events.
+    pub events: u64,
+    /// Commits; one holds a group of changes.
+    pub commits: u64,
+}
+
+/// The open store; cheap to share behind an `Arc`, closed when dropped.
+pub struct Store {
+    writer: writer::Writer,
+    readers: readers::Readers,
+    head: watch::Receiver<u64>,
+    opened_at_seq: u64,
+}
+
+impl Store {
+    /// Opens or creates the store in the file at `path` and brings its schema up to date.
+    ///
+    /// # Errors
+    /// A fault when the engine is older than [`SQLITE_VERSION_MIN`], the file is no store of
+    /// ours, comes from a newer guildhall, or cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, Fault> {
+        assert_engine(rusqlite::version_number())?;
+        let mut connection = writer::connect(path)?;
+        migrations::apply(&mut connection)?;
+        let log = events::log_end(&connection)?;
+        let (head_sender, head) = watch::channel(log.seq);
+        let readers = readers::Readers::start(path)?;
+        let writer = writer::Writer::start(path, connection, log, head_sender)?;
+        Ok(Self {
+            writer,
+            readers,
+            head,
+            opened_at_seq: log.seq,
+        })
+    }
+
+    /// Runs `job` in a transaction of its own and answers after its commit.
+    ///
+    /// Jobs that wait together are committed together, each in a savepoint: one that answers
+    /// an error leaves nothing behind and does not disturb its neighbours.
+    ///
+    /// # Errors
+    /// Whatever the job answers; [`Refusal::Overloaded`] when too many changes wait; a fault
+    /// when the commit failed, in which case nothing was changed.
+    pub async fn write<T, F>(&self, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        let (sender, answer) = oneshot::channel();
+        self.writer.submit(job, sender)?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Runs `job` on one consistent snapshot and says up to which event it had seen.
+    ///
+    /// # Errors
+    /// Whatever the job answers; [`Refusal::Overloaded`] when too many reads wait.
+    pub async fn read<T, F>(&self, job: F) -> Result<Seen<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Rx<'_>) -> Result<T> + Send + 'static,
+    {
+        let (sender, answer) = oneshot::channel();
+        self.readers.submit(job, sender)?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// The seq of the newest committed event; it tells that there is something to read, not what.
+    pub fn head(&self) -> watch::Receiver<u64> {
+        self.head.clone()
+    }
+
+    /// How much was written since the store was opened.
+    pub fn written(&self) -> Written {
+        let events = self.head.borrow().saturating_sub(self.opened_at_seq);
+        Written {
+            events,
+            commits: self.writer.commits(),
+        }
+    }
+}
+
+fn gone() -> Error {
+    Refusal::ShuttingDown.into()
+}
+
+fn assert_engine(version: i32) -> Result<(), Fault> {
+    if version < SQLITE_VERSION_MIN {
+        return Err(Fault::broken(
+            "checking the database engine",
+            format!("SQLite {version} is older than {SQLITE_VERSION_MIN}"),
+        ));
+    }
+    Ok(())
+}
+
+fn pragmas(connection: &Connection, pragmas: &[(&str, &str)]) -> Result<(), Fault> {
+    for (name, value) in pragmas {
+        connection
+            .pragma_update(None, name, value)
+            .map_err(|error| faults::fault("setting up the database connection", error))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_with_the_log_reset_race_is_refused() {
+        assert!(assert_engine(3_051_002).is_err());
+        assert!(assert_engine(SQLITE_VERSION_MIN).is_ok());
+        assert!(assert_engine(rusqlite::version_number()).is_ok());
+    }
+}

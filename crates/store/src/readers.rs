@@ -1,0 +1,85 @@
+//! Readers: a few threads with read-only connections, each job on one snapshot.
+
+use std::path::{Path, PathBuf};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use guildhall_domain::{Fault, Refusal, Result};
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::oneshot;
+
+use crate::{READERS, READS_QUEUED_MAX, Seen, events, faults::fault, pragmas, rows::Rx};
+
+type Job = Box<dyn FnOnce(&Connection) + Send>;
+
+pub(crate) struct Readers {
+    jobs: Sender<Job>,
+}
+
+impl Readers {
+    pub(crate) fn start(path: &Path) -> Result<Self, Fault> {
+        let (sender, jobs) = bounded::<Job>(READS_QUEUED_MAX);
+        for n in 0..READERS {
+            let connection = connect(path)?;
+            let jobs = jobs.clone();
+            std::thread::Builder::new()
+                .name(format!("reader-{n}"))
+                .spawn(move || serve(&connection, &jobs))
+                .map_err(|error| Fault::broken("starting a reader thread", error))?;
+        }
+        Ok(Self { jobs: sender })
+    }
+
+    pub(crate) fn submit<T, F>(
+        &self,
+        job: F,
+        answer: oneshot::Sender<Result<Seen<T>>>,
+    ) -> Result<(), Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Rx<'_>) -> Result<T> + Send + 'static,
+    {
+        let job: Job = Box::new(move |connection| {
+            // A caller that went away no longer wants its answer.
+            let _ = answer.send(snapshot(connection, job));
+        });
+        self.jobs.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => Refusal::Overloaded,
+            TrySendError::Disconnected(_) => Refusal::ShuttingDown,
+        })
+    }
+}
+
+fn serve(connection: &Connection, jobs: &Receiver<Job>) {
+    for job in jobs {
+        let panicked =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(connection))).is_err();
+        if panicked && !connection.is_autocommit() {
+            // The snapshot of a panicked job must not outlive it; a failure shows at the next BEGIN.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+fn snapshot<T>(connection: &Connection, job: impl FnOnce(&Rx<'_>) -> Result<T>) -> Result<Seen<T>> {
+    let tx = connection
+        .unchecked_transaction()
+        .map_err(|error| fault("beginning to read", error))?;
+    let rx = Rx::new(&tx);
+    let seq = events::newest(&rx)?;
+    let value = job(&rx)?;
+    Ok(Seen { value, seq })
+}
+
+fn connect(path: &Path) -> Result<Connection, Fault> {
+    let during = "opening the store for reading";
+    let path: PathBuf = path.into();
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| fault(during, error))?;
+    connection.set_prepared_statement_cache_capacity(128);
+    pragmas(
+        &connection,
+        &[("query_only", "on"), ("cache_size", "-4096")],
+    )?;
+    Ok(connection)
+}

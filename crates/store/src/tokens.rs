@@ -1,0 +1,138 @@
+//! Agent tokens: rows by agent and by digest; the token itself is never stored.
+
+use guildhall_domain::{
+    Moment, Result,
+    ids::{AgentId, AuthorId, SessionId, TokenId},
+    tokens::{Token, TokenOrigin},
+};
+use rusqlite::Row;
+
+use crate::{
+    Rx, Tx,
+    rows::{self, maybe_moment, moment, word, word_of},
+};
+
+const COLUMNS: &str = "t.id, t.agent_id, t.label, t.origin, t.session_id, t.created_at,
+    t.last_used_at, t.revoked_at";
+
+/// A token found by its digest, with the agent it names.
+#[derive(Clone, Debug)]
+pub struct Bearer {
+    /// The token's row.
+    pub token: Token,
+    /// The author that agent writes as.
+    pub author: AuthorId,
+    /// Whether the agent is on the registry.
+    pub registered: bool,
+}
+
+/// The token with this digest.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
+    db.first(
+        &format!(
+            "SELECT {COLUMNS}, g.author_id, g.retired_at IS NULL
+             FROM tokens t JOIN agents g ON g.id = t.agent_id WHERE t.digest = $1"
+        ),
+        [digest],
+        bearer,
+    )
+}
+
+/// The token with this id, as [`by_digest`] gives it.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn by_id(db: &Rx<'_>, id: TokenId) -> Result<Option<Bearer>> {
+    db.first(
+        &format!(
+            "SELECT {COLUMNS}, g.author_id, g.retired_at IS NULL
+             FROM tokens t JOIN agents g ON g.id = t.agent_id WHERE t.id = $1"
+        ),
+        [id.as_bytes()],
+        bearer,
+    )
+}
+
+/// All tokens of an agent, revoked ones too, oldest first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Token>> {
+    db.all(
+        &format!(
+            "SELECT {COLUMNS} FROM tokens t WHERE t.agent_id = $1 ORDER BY t.created_at, t.id"
+        ),
+        [agent.as_bytes()],
+        read,
+    )
+}
+
+/// Adds a token under its digest.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn insert(tx: &mut Tx<'_>, token: &Token, digest: &[u8; 32]) -> Result<()> {
+    tx.run(
+        "INSERT INTO tokens (id, agent_id, digest, label, origin, session_id, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        (
+            token.id.as_bytes(),
+            token.agent_id.as_bytes(),
+            digest,
+            &token.label,
+            word_of(token.origin, &TokenOrigin::WORDS),
+            token.session_id.as_ref().map(SessionId::as_bytes),
+            token.created_at.as_millis(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Notes a use; a clock that jumped back never makes a token younger.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn touch(tx: &mut Tx<'_>, id: TokenId, now: Moment) -> Result<()> {
+    tx.run(
+        "UPDATE tokens SET last_used_at = $1
+         WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)",
+        (now.as_millis(), id.as_bytes()),
+    )?;
+    Ok(())
+}
+
+/// Revokes a token; answers whether it was not revoked before.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn revoke(tx: &mut Tx<'_>, id: TokenId, now: Moment) -> Result<bool> {
+    let touched = tx.run(
+        "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL",
+        (now.as_millis(), id.as_bytes()),
+    )?;
+    Ok(touched > 0)
+}
+
+fn bearer(row: &Row<'_>) -> rusqlite::Result<Bearer> {
+    Ok(Bearer {
+        token: read(row)?,
+        author: rows::id(row, 8, AuthorId::from_bytes)?,
+        registered: row.get(9)?,
+    })
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
+    Ok(Token {
+        id: rows::id(row, 0, TokenId::from_bytes)?,
+        agent_id: rows::id(row, 1, AgentId::from_bytes)?,
+        label: row.get(2)?,
+        origin: word(row, 3, &TokenOrigin::WORDS)?,
+        session_id: rows::maybe_id(row, 4, SessionId::from_bytes)?,
+        created_at: moment(row, 5)?,
+        last_used_at: maybe_moment(row, 6)?,
+        revoked_at: maybe_moment(row, 7)?,
+    })
+}

@@ -1,0 +1,269 @@
+//! The writer: one thread, one connection, jobs committed in groups.
+//! What waits together is committed together, so that one sync of the disk serves many; a
+//! failed commit is never retried on the same handle, because the kernel may have dropped
+//! the pages it could not write.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use guildhall_domain::{Fault, Refusal, Result, outcome::FaultKind};
+use rusqlite::Connection;
+use tokio::sync::{oneshot, watch};
+
+use crate::{
+    WRITES_QUEUED_MAX,
+    events::{self, LogEnd},
+    faults::fault,
+    pragmas,
+    rows::Tx,
+};
+
+/// Jobs one commit takes at most.
+pub(crate) const GROUP_MAX: usize = 512;
+
+type Job = Box<dyn FnOnce(&mut Tx<'_>) -> Done + Send>;
+
+/// A job that ran: whether its changes stay, and how to tell its caller after the commit.
+struct Done {
+    keep: bool,
+    tell: Box<dyn FnOnce(Result<(), Fault>)>,
+}
+
+pub(crate) struct Writer {
+    jobs: Option<Sender<Job>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    commits: Arc<AtomicU64>,
+}
+
+impl Writer {
+    pub(crate) fn start(
+        path: &Path,
+        connection: Connection,
+        log: LogEnd,
+        head: watch::Sender<u64>,
+    ) -> Result<Self, Fault> {
+        let (sender, jobs) = bounded(WRITES_QUEUED_MAX);
+        let commits = Arc::new(AtomicU64::new(0));
+        let desk = Desk {
+            path: path.to_owned(),
+            connection: Some(connection),
+            log,
+            head,
+            commits: Arc::clone(&commits),
+        };
+        let thread = std::thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || desk.serve(&jobs))
+            .map_err(|error| Fault::broken("starting the writer thread", error))?;
+        Ok(Self {
+            jobs: Some(sender),
+            thread: Some(thread),
+            commits,
+        })
+    }
+
+    /// Commits since the start.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn submit<T, F>(
+        &self,
+        job: F,
+        answer: oneshot::Sender<Result<T>>,
+    ) -> Result<(), Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        let job: Job = Box::new(move |tx| {
+            let outcome = job(tx);
+            let keep = outcome.is_ok();
+            let tell = move |committed: Result<(), Fault>| {
+                let outcome = committed.map_err(Into::into).and(outcome);
+                // A caller that went away no longer wants its answer.
+                let _ = answer.send(outcome);
+            };
+            Done {
+                keep,
+                tell: Box::new(tell),
+            }
+        });
+        let Some(jobs) = &self.jobs else {
+            return Err(Refusal::ShuttingDown);
+        };
+        jobs.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => Refusal::Overloaded,
+            TrySendError::Disconnected(_) => Refusal::ShuttingDown,
+        })
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // The thread ends once its queue is empty; it holds nothing a panic could corrupt.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The writer thread's own state.
+struct Desk {
+    path: PathBuf,
+    /// `None` after a failed commit, until it could be reopened.
+    connection: Option<Connection>,
+    log: LogEnd,
+    head: watch::Sender<u64>,
+    commits: Arc<AtomicU64>,
+}
+
+impl Desk {
+    fn serve(mut self, jobs: &Receiver<Job>) {
+        for first in jobs {
+            let group = std::iter::once(first)
+                .chain(jobs.try_iter())
+                .take(GROUP_MAX);
+            self.commit(group);
+        }
+    }
+
+    fn commit(&mut self, group: impl Iterator<Item = Job>) {
+        let mut done = Vec::new();
+        let outcome = self.connection().and_then(|connection| {
+            let mut log = self.log;
+            run_group(&connection, &mut log, group, &mut done)?;
+            Ok((connection, log))
+        });
+        match outcome {
+            Ok((connection, log)) => {
+                self.connection = Some(connection);
+                self.log = log;
+                self.commits.fetch_add(1, Ordering::Relaxed);
+                // Set before the answers leave, so that whoever hears an answer finds its event.
+                self.head
+                    .send_if_modified(|seq| std::mem::replace(seq, log.seq) != log.seq);
+                for done in done {
+                    (done.tell)(Ok(()));
+                }
+            }
+            Err(fault) => {
+                tracing::error!(error = %Chain(&fault), "a commit failed; the store is reopened");
+                for done in done {
+                    (done.tell)(Err(Fault::new(
+                        fault.kind,
+                        fault.during,
+                        Chain(&fault).to_string(),
+                    )));
+                }
+            }
+        }
+    }
+
+    /// Takes the connection, reopening the store when the last commit failed.
+    fn connection(&mut self) -> Result<Connection, Fault> {
+        if let Some(connection) = self.connection.take() {
+            return Ok(connection);
+        }
+        let reopen = || -> Result<_, Fault> {
+            let connection = connect(&self.path)?;
+            let log = events::log_end(&connection)?;
+            Ok((connection, log))
+        };
+        let (connection, log) = reopen()
+            .map_err(|fault| Fault::new(FaultKind::Unavailable, "reopening the store", fault))?;
+        self.log = log;
+        Ok(connection)
+    }
+}
+
+/// Runs the jobs in one transaction and commits it; `done` holds every job that ran, also
+/// when the commit fails.
+fn run_group(
+    connection: &Connection,
+    log: &mut LogEnd,
+    group: impl Iterator<Item = Job>,
+    done: &mut Vec<Done>,
+) -> Result<(), Fault> {
+    let mut group = group.peekable();
+    let begun = statement(connection, "BEGIN IMMEDIATE");
+    while group.peek().is_some() {
+        let Some(job) = group.next() else { break };
+        match &begun {
+            Ok(()) => done.extend(run_job(connection, log, job)?),
+            // Dropping the job drops its answer, which reads as "stopping".
+            Err(_) => drop(job),
+        }
+    }
+    begun?;
+    statement(connection, "COMMIT")
+}
+
+fn run_job(connection: &Connection, log: &mut LogEnd, job: Job) -> Result<Option<Done>, Fault> {
+    statement(connection, "SAVEPOINT job")?;
+    let mut end = *log;
+    let ran = catch_unwind(AssertUnwindSafe(|| job(&mut Tx::new(connection, &mut end))));
+    match &ran {
+        Ok(Done { keep: true, .. }) => {
+            statement(connection, "RELEASE job")?;
+            *log = end;
+        }
+        Ok(Done { keep: false, .. }) | Err(_) => {
+            statement(connection, "ROLLBACK TO job")?;
+            statement(connection, "RELEASE job")?;
+        }
+    }
+    if ran.is_err() {
+        tracing::error!("a change panicked; it was rolled back");
+    }
+    Ok(ran.ok())
+}
+
+fn statement(connection: &Connection, sql: &str) -> Result<(), Fault> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute([]))
+        .map(|_| ())
+        .map_err(|error| fault("committing to the store", error))
+}
+
+pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
+    let connection =
+        Connection::open(path).map_err(|error| fault("opening the store for writing", error))?;
+    connection.set_prepared_statement_cache_capacity(128);
+    pragmas(
+        &connection,
+        &[
+            ("journal_mode", "wal"),
+            ("synchronous", "full"),
+            ("foreign_keys", "on"),
+            ("cache_size", "-8192"),
+            ("wal_autocheckpoint", "2000"),
+            ("journal_size_limit", "67108864"),
+        ],
+    )?;
+    Ok(connection)
+}
+
+/// A fault with everything beneath it, on one line.
+struct Chain<'a>(&'a Fault);
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = std::error::Error::source(self.0);
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}

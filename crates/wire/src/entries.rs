@@ -1,0 +1,257 @@
+//! Entries of rooms on the wire. Source: contract 2.3.
+
+use guildhall_domain::{
+    Moment, entries,
+    ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
+    mentions,
+};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::fields::{Ask, Fields};
+
+/// Whether an author wrote it or the room tells something.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// Written by an author.
+    Post,
+    /// Told by the system author.
+    Notice,
+}
+
+/// What a notice tells.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Notice {
+    /// Which notice it is.
+    pub code: String,
+    /// Whom it is about.
+    pub subject_author_id: Option<String>,
+    /// What else it says.
+    pub data: Value,
+}
+
+/// Where a text names an author, in UTF-16 units.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MentionSpan {
+    /// Units before the `@`.
+    pub offset: u32,
+    /// Units of the `@` and the name.
+    pub length: u32,
+    /// Who is named.
+    #[schema(value_type = String)]
+    pub author_id: AuthorId,
+}
+
+impl From<mentions::MentionSpan> for MentionSpan {
+    fn from(span: mentions::MentionSpan) -> Self {
+        Self {
+            offset: span.offset,
+            length: span.length,
+            author_id: span.author_id,
+        }
+    }
+}
+
+/// A canvas change made with an entry.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CanvasOp {
+    /// What was done.
+    pub change: String,
+    /// To which document.
+    pub document_id: String,
+    /// What it shows.
+    #[serde(rename = "type")]
+    pub content_type: String,
+    /// Its title.
+    pub title: String,
+}
+
+/// A file posted with an entry.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    /// Its id.
+    pub id: String,
+    /// Its room.
+    pub room_id: String,
+    /// At most 255 characters.
+    pub name: String,
+    /// Its media type.
+    pub mime_type: String,
+    /// Bytes.
+    pub size: u64,
+    /// 64 hex digits.
+    pub sha256: String,
+    /// `image` or null.
+    pub preview: Option<String>,
+    /// Where it is served.
+    pub url: String,
+}
+
+/// Who reacted with one emoji.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reaction {
+    /// The emoji.
+    pub emoji: String,
+    /// Who.
+    pub author_ids: Vec<String>,
+    /// When the first one did.
+    pub first_at: String,
+}
+
+/// One post or notice.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// UUIDv7.
+    #[schema(value_type = String)]
+    pub id: EntryId,
+    /// Its room.
+    #[schema(value_type = String)]
+    pub room_id: RoomId,
+    /// Its place in the room, from 1 without gaps.
+    pub seq: u64,
+    /// Who wrote it.
+    #[schema(value_type = String)]
+    pub author_id: AuthorId,
+    /// Post or notice.
+    pub kind: EntryKind,
+    /// What it says, byte-exact.
+    #[schema(example = "@ada the build is green")]
+    pub text: String,
+    /// Null for posts.
+    pub notice: Option<Notice>,
+    /// Whom it names.
+    #[schema(value_type = Vec<String>)]
+    pub mentions: Vec<AuthorId>,
+    /// Where it names them.
+    pub mention_spans: Vec<MentionSpan>,
+    /// The entry it answers in a thread.
+    #[schema(value_type = Option<String>)]
+    pub thread_root_entry_id: Option<EntryId>,
+    /// Replies in its own thread.
+    pub thread_reply_count: u64,
+    /// Time of the newest reply in its own thread.
+    #[schema(value_type = Option<String>)]
+    pub thread_last_reply_at: Option<Moment>,
+    /// The session it came from.
+    #[schema(value_type = Option<String>)]
+    pub session_id: Option<SessionId>,
+    /// The turn it came from.
+    #[schema(value_type = Option<String>)]
+    pub turn_id: Option<TurnId>,
+    /// The post that began its cascade.
+    #[schema(value_type = String)]
+    pub cascade_root_id: EntryId,
+    /// Automatic replies between that post and this one.
+    pub cascade_depth: u32,
+    /// Canvas changes made with it.
+    pub canvas_ops: Vec<CanvasOp>,
+    /// Files posted with it.
+    pub attachments: Vec<Attachment>,
+    /// Reactions to it.
+    pub reactions: Vec<Reaction>,
+    /// When its text was taken out.
+    #[schema(value_type = Option<String>)]
+    pub redacted_at: Option<Moment>,
+    /// When it was written.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Moment,
+}
+
+impl From<entries::Entry> for Entry {
+    fn from(entry: entries::Entry) -> Self {
+        Self {
+            id: entry.id,
+            room_id: entry.room_id,
+            seq: entry.seq,
+            author_id: entry.author_id,
+            kind: match entry.kind {
+                entries::EntryKind::Post => EntryKind::Post,
+                entries::EntryKind::Notice => EntryKind::Notice,
+            },
+            text: entry.text,
+            notice: None,
+            mentions: entry.mentions,
+            mention_spans: entry.mention_spans.into_iter().map(Into::into).collect(),
+            thread_root_entry_id: entry.thread_root_entry_id,
+            thread_reply_count: entry.thread_reply_count,
+            thread_last_reply_at: entry.thread_last_reply_at,
+            session_id: entry.session_id,
+            turn_id: entry.turn_id,
+            cascade_root_id: entry.cascade_root_id,
+            cascade_depth: entry.cascade_depth,
+            canvas_ops: Vec::new(),
+            attachments: Vec::new(),
+            reactions: Vec::new(),
+            redacted_at: entry.redacted_at,
+            created_at: entry.created_at,
+        }
+    }
+}
+
+/// A run of a room's entries.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Entries {
+    /// Oldest first.
+    pub entries: Vec<Entry>,
+    /// Thread roots that the page names and does not hold.
+    pub thread_roots: Vec<Entry>,
+    /// Seq of the first one; null on an empty page.
+    pub first_seq: Option<u64>,
+    /// Seq of the last one; null on an empty page.
+    pub last_seq: Option<u64>,
+    /// Whether more lie in the direction asked for.
+    pub has_more: bool,
+}
+
+impl From<entries::EntriesPage> for Entries {
+    fn from(page: entries::EntriesPage) -> Self {
+        Self {
+            first_seq: page.entries.first().map(|entry| entry.seq),
+            last_seq: page.entries.last().map(|entry| entry.seq),
+            entries: page.entries.into_iter().map(Into::into).collect(),
+            thread_roots: Vec::new(),
+            has_more: page.has_more,
+        }
+    }
+}
+
+/// Writes a post.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Post {
+    /// 1..100,000 characters.
+    #[schema(example = "@ada the build is green")]
+    pub text: String,
+}
+
+impl Ask for Post {
+    fn read(fields: &mut Fields) -> Self {
+        Self {
+            text: fields.text("text"),
+        }
+    }
+}
+
+/// An agent's turn that a post led to.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Turn {
+    /// Its id.
+    pub id: String,
+}
+
+/// What a post led to.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Posted {
+    /// The entry.
+    pub entry: Entry,
+    /// One for each agent member considered; none until agents run.
+    pub turns: Vec<Turn>,
+}

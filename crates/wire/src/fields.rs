@@ -1,0 +1,319 @@
+//! Fields: reading a JSON body field by field, so that everything wrong is told at once.
+//! Shape alone; what a text may say is the domain's to check.
+
+use std::fmt;
+
+use guildhall_domain::outcome::Invalid;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// A body that can be read from fields.
+pub trait Ask: Sized {
+    /// Reads the body; what is wrong is noted in `fields`.
+    fn read(fields: &mut Fields) -> Self;
+}
+
+/// Reads `json` as an `A`.
+///
+/// # Errors
+/// Everything that is wrong with its shape.
+pub fn read<A: Ask>(json: Json) -> Result<A, Invalid> {
+    let Value::Object(map) = json.0 else {
+        return Err(Invalid::form("the body must be a JSON object"));
+    };
+    let mut fields = Fields {
+        map,
+        invalid: Invalid::default(),
+    };
+    let ask = A::read(&mut fields);
+    if fields.invalid.is_empty() {
+        Ok(ask)
+    } else {
+        Err(fields.invalid)
+    }
+}
+
+/// The fields of one object. Unknown ones are ignored (contract 1.1).
+#[derive(Debug)]
+pub struct Fields {
+    map: Map<String, Value>,
+    invalid: Invalid,
+}
+
+impl Fields {
+    /// A text that must be there; `""` with a note when it is not.
+    pub fn text(&mut self, name: &str) -> String {
+        self.required(name, Self::maybe_text)
+    }
+
+    /// A text that may be absent.
+    pub fn maybe_text(&mut self, name: &str) -> Option<String> {
+        match self.map.remove(name)? {
+            Value::String(text) => Some(text),
+            _ => self.wrong(name, "must be text"),
+        }
+    }
+
+    /// A text that may be absent, or null to clear it; `""` clears it too.
+    pub fn patch_text(&mut self, name: &str) -> Option<Option<String>> {
+        self.patch(name, Self::maybe_text)
+            .map(|text| text.filter(|text| !text.is_empty()))
+    }
+
+    /// A boolean that may be absent.
+    pub fn maybe_flag(&mut self, name: &str) -> Option<bool> {
+        match self.map.remove(name)? {
+            Value::Bool(flag) => Some(flag),
+            _ => self.wrong(name, "must be true or false"),
+        }
+    }
+
+    /// A boolean that must be there.
+    pub fn flag(&mut self, name: &str) -> bool {
+        self.required(name, Self::maybe_flag)
+    }
+
+    /// A boolean that may be absent, or null to clear it.
+    pub fn patch_flag(&mut self, name: &str) -> Option<Option<bool>> {
+        self.patch(name, Self::maybe_flag)
+    }
+
+    /// A whole number that may be absent.
+    pub fn maybe_number<N: TryFrom<u64>>(&mut self, name: &str) -> Option<N> {
+        let number = self
+            .map
+            .remove(name)?
+            .as_u64()
+            .and_then(|number| number.try_into().ok());
+        if number.is_none() {
+            return self.wrong(name, "must be a whole number that is not negative");
+        }
+        number
+    }
+
+    /// A whole number that must be there.
+    pub fn number<N: TryFrom<u64> + Default>(&mut self, name: &str) -> N {
+        self.required(name, Self::maybe_number)
+    }
+
+    /// A whole number that may be absent, or null to clear it.
+    pub fn patch_number<N: TryFrom<u64>>(&mut self, name: &str) -> Option<Option<N>> {
+        self.patch(name, Self::maybe_number)
+    }
+
+    /// One of a set of words; may be absent.
+    pub fn maybe_word<T: Copy>(&mut self, name: &str, words: &[(T, &str)]) -> Option<T> {
+        let text = self.maybe_text(name)?;
+        let known = words
+            .iter()
+            .find(|(_, word)| *word == text)
+            .map(|(value, _)| *value);
+        if known.is_none() {
+            let all: Vec<&str> = words.iter().map(|(_, word)| *word).collect();
+            return self.wrong(name, &format!("must be one of {}", all.join(", ")));
+        }
+        known
+    }
+
+    /// One of a set of words that must be there; the first one, with a note, when it is not.
+    pub fn word<T: Copy>(&mut self, name: &str, words: &[(T, &str)], otherwise: T) -> T {
+        if !self.map.contains_key(name) {
+            self.invalid.field(name, "is required");
+        }
+        self.maybe_word(name, words).unwrap_or(otherwise)
+    }
+
+    /// A list of texts; empty when absent.
+    pub fn texts(&mut self, name: &str) -> Vec<String> {
+        let Some(value) = self.map.remove(name) else {
+            return Vec::new();
+        };
+        let Value::Array(items) = value else {
+            self.invalid.field(name, "must be a list of texts");
+            return Vec::new();
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for (n, item) in items.into_iter().enumerate() {
+            match item {
+                Value::String(text) => texts.push(text),
+                _ => self.invalid.field(&format!("{name}.{n}"), "must be text"),
+            }
+        }
+        texts
+    }
+
+    /// Whether a field is there, whatever it holds.
+    pub fn has(&self, name: &str) -> bool {
+        self.map.contains_key(name)
+    }
+
+    /// Notes a problem of the body as a whole.
+    pub fn fail(&mut self, problem: &str) {
+        self.invalid.form_errors.push(problem.to_owned());
+    }
+
+    fn required<T: Default>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Self, &str) -> Option<T>,
+    ) -> T {
+        if !self.map.contains_key(name) {
+            self.invalid.field(name, "is required");
+        }
+        read(self, name).unwrap_or_default()
+    }
+
+    fn patch<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Self, &str) -> Option<T>,
+    ) -> Option<Option<T>> {
+        if self.map.get(name)?.is_null() {
+            return Some(None);
+        }
+        Some(read(self, name))
+    }
+
+    fn wrong<T>(&mut self, name: &str, problem: &str) -> Option<T> {
+        self.invalid.field(name, problem);
+        None
+    }
+}
+
+/// A JSON value in which no object repeats a key. Source: contract 1.1, "Request fields".
+#[derive(Debug, PartialEq)]
+pub struct Json(pub Value);
+
+impl Json {
+    /// The empty object, which an absent body stands for.
+    pub fn empty() -> Self {
+        Self(Value::Object(Map::new()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Strict).map(Self)
+    }
+}
+
+struct Strict;
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(Json(item)) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some((key, Json(value))) = map.next_entry::<String, Json>()? {
+            if object.insert(key, value).is_some() {
+                return Err(A::Error::custom("a key is repeated"));
+            }
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq)]
+    struct Sample {
+        name: String,
+        topic: Option<Option<String>>,
+        depth: Option<Option<u32>>,
+        on: Option<bool>,
+        ids: Vec<String>,
+    }
+
+    impl Ask for Sample {
+        fn read(fields: &mut Fields) -> Self {
+            Self {
+                name: fields.text("name"),
+                topic: fields.patch_text("topic"),
+                depth: fields.patch_number("depth"),
+                on: fields.maybe_flag("on"),
+                ids: fields.texts("ids"),
+            }
+        }
+    }
+
+    fn sample(json: &str) -> Result<Sample, Vec<String>> {
+        read::<Sample>(serde_json::from_str(json).unwrap())
+            .map_err(|invalid| invalid.field_errors.into_keys().collect())
+    }
+
+    #[test]
+    fn absent_null_and_empty_are_three_things() {
+        let absent = sample(r#"{"name": "a", "unknown": 1}"#).unwrap();
+        assert_eq!((absent.topic, absent.depth, absent.on), (None, None, None));
+        let cleared = sample(r#"{"name": "a", "topic": null, "depth": null}"#).unwrap();
+        assert_eq!((cleared.topic, cleared.depth), (Some(None), Some(None)));
+        let set = sample(r#"{"name": "", "topic": "t", "depth": 3, "ids": ["x"]}"#).unwrap();
+        assert_eq!(
+            (set.topic, set.depth),
+            (Some(Some("t".to_owned())), Some(Some(3)))
+        );
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once() {
+        let wrong = r#"{"topic": 1, "depth": -1, "on": "yes", "ids": ["x", 2]}"#;
+        assert_eq!(
+            sample(wrong),
+            Err(["depth", "ids.1", "name", "on", "topic"]
+                .map(str::to_owned)
+                .to_vec())
+        );
+        assert!(read::<Sample>(Json(Value::Null)).is_err());
+    }
+
+    #[test]
+    fn a_repeated_key_is_not_json_to_us() {
+        assert!(serde_json::from_str::<Json>(r#"{"a": 1, "a": 2}"#).is_err());
+        assert!(serde_json::from_str::<Json>(r#"{"x": [{"a": 1, "a": 1}]}"#).is_err());
+        assert!(serde_json::from_str::<Json>(r#"{"a": {"a": null}, "b": -1.5}"#).is_ok());
+        let deep = format!("{}{}", "[".repeat(129), "]".repeat(129));
+        assert!(serde_json::from_str::<Json>(&deep).is_err());
+    }
+}

@@ -1,0 +1,157 @@
+//! The data folder: one owner, one lock, one discovery file.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// The data folder of a running server; the lock is held until this is dropped.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// Why a data folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// Another server has it.
+    #[error("another guildhall server uses the data folder {}", .0.display())]
+    InUse(PathBuf),
+    /// The file system refused.
+    #[error("the data folder {} cannot be used: {source}", .path.display())]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl DataDir {
+    /// Opens or makes the folder at `path`, mode 0700, and takes its lock.
+    ///
+    /// # Errors
+    /// [`DataDirError::InUse`] when another server holds the lock.
+    ///
+    /// Source: contract 1.13.
+    pub fn open(path: &Path) -> Result<Self, DataDirError> {
+        let failed = |source| DataDirError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let run = path.join("run");
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&run)
+            .map_err(failed)?;
+        for folder in [path, &run] {
+            std::fs::set_permissions(folder, Permissions::from_mode(0o700)).map_err(failed)?;
+        }
+        let lock = private()
+            .create(true)
+            .write(true)
+            .open(run.join("lock"))
+            .map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self {
+                path: path.to_owned(),
+                _lock: lock,
+            }),
+            Err(TryLockError::WouldBlock) => Err(DataDirError::InUse(path.to_owned())),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The database file.
+    pub fn database(&self) -> PathBuf {
+        self.path.join("guildhall.sqlite")
+    }
+
+    /// Announces the server: writes the discovery file, mode 0600, whole or not at all.
+    ///
+    /// # Errors
+    /// Whatever the file system answers.
+    pub fn announce(&self, json: &str) -> io::Result<()> {
+        let file = discovery_file(&self.path);
+        let draft = file.with_extension("json.new");
+        let mut written = private()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .open(&draft)?;
+        written.write_all(json.as_bytes())?;
+        written.sync_all()?;
+        std::fs::rename(draft, file)
+    }
+
+    /// Takes the announcement back at a clean end.
+    pub fn withdraw(&self) {
+        // A missing file is what we want; any other failure leaves a file that points to no
+        // held lock and is ignored by readers.
+        let _ = std::fs::remove_file(discovery_file(&self.path));
+    }
+}
+
+/// What the discovery file of the server that uses `path` says; `None` when no server does.
+pub fn discover(path: &Path) -> Option<String> {
+    let lock = File::open(path.join("run").join("lock")).ok()?;
+    match lock.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => std::fs::read_to_string(discovery_file(path)).ok(),
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
+/// The data folder when none is named: `$XDG_DATA_HOME/guildhall` or `~/.local/share/guildhall`.
+pub fn default_path(xdg_data_home: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let base = xdg_data_home
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(home?.join(".local").join("share")))?;
+    Some(base.join("guildhall"))
+}
+
+fn discovery_file(path: &Path) -> PathBuf {
+    path.join("run").join("server.json")
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_server_a_folder_and_only_a_live_one_is_found() {
+        let scratch = crate::scratch::Scratch::new("data-dir");
+        let path = scratch.path().join("data");
+        assert_eq!(discover(&path), None);
+
+        let first = DataDir::open(&path).unwrap();
+        assert!(matches!(DataDir::open(&path), Err(DataDirError::InUse(_))));
+        first.announce("{\"url\":\"x\"}").unwrap();
+        assert_eq!(discover(&path).as_deref(), Some("{\"url\":\"x\"}"));
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(&discovery_file(&path))), (0o700, 0o600));
+
+        drop(first);
+        assert_eq!(
+            discover(&path),
+            None,
+            "a file without a held lock points to nobody"
+        );
+        DataDir::open(&path).unwrap().withdraw();
+        assert!(!discovery_file(&path).exists());
+    }
+}

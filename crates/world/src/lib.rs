@@ -1,0 +1,12 @@
+//! Everything guildhall does not own: the clock, ids, randomness, users, sockets and folders.
+//! Each port has a real form and, where tests need one, a scripted form.
+
+pub mod clock;
+pub mod data_dir;
+pub mod disk;
+pub mod folders;
+pub mod ids;
+pub mod peers;
+pub mod scratch;
+pub mod tokens;
+pub mod users;

@@ -1,0 +1,368 @@
+//! Peers: which operating-system user is behind a loopback connection.
+//! Asks the kernel and reports its word; what a word allows is `hall::callers`.
+//!
+//! Where the kernel cannot be asked there is no word, and no word is never a yes.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+};
+
+/// What is known about the other end of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerWord {
+    /// The kernel named the socket.
+    User {
+        /// The user the socket was made by.
+        uid: u32,
+        /// The socket's inode, never 0: the way to the process that holds it.
+        inode: u64,
+    },
+    /// The kernel was asked and named nobody: no such socket, one that was closed already
+    /// (its inode is 0), or no answer at all.
+    Unknown,
+    /// Nobody asked: the check is switched off, or the peer is on another machine.
+    NotAsked,
+}
+
+/// Who is asked about a connection.
+#[derive(Clone, Debug)]
+pub enum Peers {
+    /// The kernel, by netlink `sock_diag`.
+    Kernel,
+    /// Nobody: every word is [`PeerWord::NotAsked`].
+    Off,
+    /// A script, for tests that need a peer of another user.
+    Scripted(Script),
+}
+
+/// Words by source address; an address that is not listed belongs to our own user.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    words: BTreeMap<IpAddr, PeerWord>,
+}
+
+impl Script {
+    /// Lets connections from `address` have `word`.
+    #[must_use]
+    pub fn with(mut self, address: IpAddr, word: PeerWord) -> Self {
+        self.words.insert(address, word);
+        self
+    }
+}
+
+impl Peers {
+    /// Who is behind the connection that `peer` made to our end `local`.
+    ///
+    /// Only a loopback connection is asked about; any other is [`PeerWord::NotAsked`].
+    /// The answer is of this moment: a caller that acts on it makes sure afterwards that
+    /// our end is still connected, since only then the address pair was not reused.
+    /// Takes some 20 µs and never waits.
+    ///
+    /// Source: contract 1.4, "The peer check".
+    pub fn look_up(&self, peer: SocketAddr, local: SocketAddr) -> PeerWord {
+        if !is_loopback(peer) {
+            return PeerWord::NotAsked;
+        }
+        match self {
+            Self::Kernel => ask_kernel(peer, local),
+            Self::Off => PeerWord::NotAsked,
+            Self::Scripted(script) => script
+                .words
+                .get(&peer.ip().to_canonical())
+                .copied()
+                .unwrap_or(PeerWord::User {
+                    uid: own_uid(),
+                    inode: 1,
+                }),
+        }
+    }
+}
+
+/// Whether the address is of this machine alone, IPv4 written as IPv6 included.
+pub fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
+/// The user this process makes its sockets as.
+pub fn own_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Whether this kernel answers, found out with a connection made for the purpose.
+pub fn available() -> bool {
+    own_connection_is_known().unwrap_or(false)
+}
+
+fn own_connection_is_known() -> std::io::Result<bool> {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+    let near = std::net::TcpStream::connect(listener.local_addr()?)?;
+    let word = ask_kernel(near.local_addr()?, near.peer_addr()?);
+    Ok(matches!(word, PeerWord::User { uid, .. } if uid == own_uid()))
+}
+
+#[cfg(target_os = "linux")]
+fn ask_kernel(peer: SocketAddr, local: SocketAddr) -> PeerWord {
+    sock_diag::ask(peer, local).unwrap_or(PeerWord::Unknown)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_kernel(_peer: SocketAddr, _local: SocketAddr) -> PeerWord {
+    PeerWord::Unknown
+}
+
+/// One question to the kernel: the TCP socket with exactly these two ends.
+#[cfg(target_os = "linux")]
+mod sock_diag {
+    use std::{io, net::SocketAddr};
+
+    use netlink_packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+    use netlink_packet_sock_diag::{
+        SockDiagMessage,
+        constants::{
+            AF_INET, AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2,
+        },
+        inet::{ExtensionFlags, InetRequest, InetResponseHeader, SocketId, StateFlags},
+    };
+    use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
+
+    use super::PeerWord;
+
+    /// Ties the answer to the question; each question has a socket of its own.
+    const SEQUENCE: u32 = 1;
+    /// Bytes of an answer with its attributes: some 150.
+    const ANSWER_BYTES_MAX: usize = 4_096;
+
+    pub(super) fn ask(peer: SocketAddr, local: SocketAddr) -> io::Result<PeerWord> {
+        let wanted = socket_id(peer, local);
+        let socket = Socket::new(NETLINK_SOCK_DIAG)?;
+        // Port 0 is the kernel: nobody else can answer on a connected socket.
+        socket.connect(&NetlinkAddr::new(0, 0))?;
+        // The kernel answers before `send` returns, so there is nothing to wait for.
+        socket.set_non_blocking(true)?;
+        socket.send(&question(&wanted), 0)?;
+        let mut answer = Vec::with_capacity(ANSWER_BYTES_MAX);
+        socket.recv(&mut answer, 0)?;
+        Ok(read(&answer, &wanted))
+    }
+
+    fn socket_id(peer: SocketAddr, local: SocketAddr) -> SocketId {
+        SocketId {
+            source_port: peer.port(),
+            destination_port: local.port(),
+            source_address: peer.ip().to_canonical(),
+            destination_address: local.ip().to_canonical(),
+            interface_id: 0,
+            // "Any cookie": the addresses alone name the socket.
+            cookie: [0xff; 8],
+        }
+    }
+
+    fn question(wanted: &SocketId) -> Vec<u8> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST;
+        header.sequence_number = SEQUENCE;
+        let family = if wanted.source_address.is_ipv4() {
+            AF_INET
+        } else {
+            AF_INET6
+        };
+        let mut message = NetlinkMessage::new(
+            header,
+            SockDiagMessage::InetRequest(InetRequest {
+                family,
+                protocol: IPPROTO_TCP,
+                extensions: ExtensionFlags::empty(),
+                states: StateFlags::all(),
+                socket_id: wanted.clone(),
+            })
+            .into(),
+        );
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        bytes
+    }
+
+    fn read(answer: &[u8], wanted: &SocketId) -> PeerWord {
+        let Ok(message) = NetlinkMessage::<SockDiagMessage>::deserialize(answer) else {
+            return PeerWord::Unknown;
+        };
+        match message.payload {
+            NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(found))
+                if message.header.sequence_number == SEQUENCE && names(&found.header, wanted) =>
+            {
+                PeerWord::User {
+                    uid: found.header.uid,
+                    inode: found.header.inode.into(),
+                }
+            }
+            _ => PeerWord::Unknown,
+        }
+    }
+
+    /// Whether `found` is the connected socket that was asked for and still has a holder.
+    ///
+    /// Without a connected socket the kernel offers a listening one on the same port,
+    /// which may be anybody's; a socket its holder closed has inode 0 and user 0.
+    fn names(found: &InetResponseHeader, wanted: &SocketId) -> bool {
+        let connected = [TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2].contains(&found.state);
+        let id = &found.socket_id;
+        connected
+            && found.inode != 0
+            && id.source_port == wanted.source_port
+            && id.destination_port == wanted.destination_port
+            && id.source_address.to_canonical() == wanted.source_address
+            && id.destination_address.to_canonical() == wanted.destination_address
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+
+    use super::*;
+
+    struct Pair {
+        near: TcpStream,
+        far: TcpStream,
+    }
+
+    impl Pair {
+        fn of(address: impl Into<IpAddr>) -> Self {
+            let listener = TcpListener::bind((address.into(), 0)).unwrap();
+            let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (far, _) = listener.accept().unwrap();
+            Self { near, far }
+        }
+
+        fn word(&self, peers: &Peers) -> PeerWord {
+            peers.look_up(
+                self.far.peer_addr().unwrap(),
+                self.far.local_addr().unwrap(),
+            )
+        }
+    }
+
+    /// What the real and the scripted form promise alike.
+    fn conforms(peers: &Peers) {
+        let word = Pair::of(Ipv4Addr::LOCALHOST).word(peers);
+        assert!(
+            matches!(word, PeerWord::User { uid, inode } if uid == own_uid() && inode != 0),
+            "{word:?}"
+        );
+        let elsewhere = "192.0.2.7:5000".parse().unwrap();
+        let here = "192.0.2.1:4747".parse().unwrap();
+        assert_eq!(peers.look_up(elsewhere, here), PeerWord::NotAsked);
+    }
+
+    #[test]
+    fn our_own_connection_has_our_user_in_the_script() {
+        conforms(&Peers::Scripted(Script::default()));
+    }
+
+    #[test]
+    fn a_scripted_address_has_the_scripted_word() {
+        let stranger = PeerWord::User {
+            uid: 65_534,
+            inode: 7,
+        };
+        let peers = Peers::Scripted(
+            Script::default()
+                .with(Ipv4Addr::new(127, 0, 0, 9).into(), stranger)
+                .with(Ipv4Addr::new(127, 0, 0, 8).into(), PeerWord::Unknown),
+        );
+        let local = "127.0.0.1:4747".parse().unwrap();
+        for (from, word) in [
+            ("127.0.0.9:5000", stranger),
+            ("[::ffff:127.0.0.9]:5000", stranger),
+            ("127.0.0.8:5000", PeerWord::Unknown),
+        ] {
+            assert_eq!(peers.look_up(from.parse().unwrap(), local), word, "{from}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_asked_when_the_check_is_off() {
+        assert_eq!(
+            Pair::of(Ipv4Addr::LOCALHOST).word(&Peers::Off),
+            PeerWord::NotAsked
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    mod linux {
+        use super::*;
+
+        #[test]
+        fn our_own_connection_has_our_user_from_the_kernel() {
+            assert!(available());
+            conforms(&Peers::Kernel);
+        }
+
+        #[test]
+        fn the_kernel_knows_connections_of_both_families() {
+            for address in [
+                IpAddr::from(Ipv4Addr::LOCALHOST),
+                Ipv6Addr::LOCALHOST.into(),
+            ] {
+                let word = Pair::of(address).word(&Peers::Kernel);
+                assert!(matches!(word, PeerWord::User { .. }), "{address}: {word:?}");
+            }
+        }
+
+        #[test]
+        fn two_connections_of_one_user_have_two_inodes() {
+            let (one, two) = (Pair::of(Ipv4Addr::LOCALHOST), Pair::of(Ipv4Addr::LOCALHOST));
+            assert_ne!(one.word(&Peers::Kernel), two.word(&Peers::Kernel));
+        }
+
+        #[test]
+        fn a_peer_that_closed_before_the_look_up_is_unknown() {
+            let Pair { near, far } = Pair::of(Ipv4Addr::LOCALHOST);
+            let (peer, local) = (far.peer_addr().unwrap(), far.local_addr().unwrap());
+            drop(near);
+            assert_eq!(Peers::Kernel.look_up(peer, local), PeerWord::Unknown);
+        }
+
+        #[test]
+        fn a_peer_that_only_ended_its_sending_side_is_known() {
+            let pair = Pair::of(Ipv4Addr::LOCALHOST);
+            pair.near.shutdown(std::net::Shutdown::Write).unwrap();
+            assert!(matches!(pair.word(&Peers::Kernel), PeerWord::User { .. }));
+        }
+
+        #[test]
+        fn a_listener_on_the_port_is_not_taken_for_the_peer() {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let peer = listener.local_addr().unwrap();
+            let local = "127.0.0.1:1".parse().unwrap();
+            assert_eq!(Peers::Kernel.look_up(peer, local), PeerWord::Unknown);
+        }
+
+        /// Needs root to become somebody else; without it the rule above stands alone.
+        #[test]
+        fn a_connection_of_another_user_has_that_user() {
+            const NOBODY: u32 = 65_534;
+            if own_uid() != 0 {
+                return;
+            }
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let address = listener.local_addr().unwrap();
+            // A user id belongs to a thread on Linux, so the other tests keep theirs.
+            let near = std::thread::spawn(move || {
+                let nobody = rustix::process::Uid::from_raw(NOBODY);
+                rustix::thread::set_thread_uid(nobody).unwrap();
+                TcpStream::connect(address).unwrap()
+            })
+            .join()
+            .unwrap();
+            let (far, _) = listener.accept().unwrap();
+            let word = Pair { near, far }.word(&Peers::Kernel);
+            assert!(
+                matches!(word, PeerWord::User { uid: NOBODY, .. }),
+                "{word:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The operating system's users: what the owner is called.
+
+use uzers::os::unix::UserExt;
+
+/// The full name of the user this process runs as, else its login name, else `Owner`.
+///
+/// The full name is the first field of the account's GECOS text.
+pub fn own_display_name() -> String {
+    let Some(user) = uzers::get_user_by_uid(uzers::get_current_uid()) else {
+        return "Owner".to_owned();
+    };
+    let login = user.name().to_string_lossy().into_owned();
+    display_name(&user.gecos().to_string_lossy(), &login)
+}
+
+fn display_name(gecos: &str, login: &str) -> String {
+    let full = gecos.split(',').next().unwrap_or_default().trim();
+    let name = if full.is_empty() { login } else { full };
+    let name: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
+    if name.is_empty() {
+        "Owner".to_owned()
+    } else {
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_full_name_comes_before_the_login_name() {
+        for (gecos, login, expected) in [
+            ("Ada Lovelace,,,", "ada", "Ada Lovelace"),
+            ("", "ada", "ada"),
+            (" , ", "ada", "ada"),
+            ("", "", "Owner"),
+        ] {
+            assert_eq!(display_name(gecos, login), expected);
+        }
+        assert!(!own_display_name().is_empty());
+    }
+}

@@ -1,0 +1,24 @@
+/** Short names for what goes over HTTP; the shapes come from `openapi.json`. */
+
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+export type Agent = Schemas['Agent'];
+export type AgentToken = Schemas['Token'];
+export type AuthorSummary = Schemas['AuthorSummary'];
+/** An author, or its summary as it stands beside a room or a member. */
+export type Author = AuthorSummary & Partial<Pick<Schemas['Author'], 'retired'>>;
+export type EntriesPage = Schemas['Entries'];
+export type Entry = Schemas['Entry'];
+export type Handles = Schemas['Handles'];
+export type Health = Schemas['Health'];
+export type Member = Schemas['Member'];
+export type MentionSpan = Schemas['MentionSpan'];
+export type MintedToken = Schemas['MintedToken'];
+export type ReadCursor = Schemas['ReadCursor'];
+export type ResponseMode = Schemas['ResponseMode'];
+export type Room = Schemas['Room'];
+export type RoomDetail = Schemas['RoomDetail'];
+export type Warning = Schemas['ListingWarning'];
+export type WhoAmI = Schemas['Whoami'];

@@ -1,0 +1,71 @@
+/**
+ * Texts on their way to the server, kept in this browser until an answer came.
+ * Each has a key that makes a repeat harmless: the server posts one entry per key.
+ */
+
+import { keep, kept } from '../ui/storage';
+
+export type Outgoing = {
+  key: string;
+  text: string;
+  /** When Enter was pressed, RFC 3339. */
+  at: string;
+  state: 'sending' | 'failed';
+};
+
+/** After this long without an answer, a text of another (perhaps closed) tab counts as not sent. */
+const UNANSWERED_MS = 60_000;
+
+const keyOf = (roomId: string) => `guildhall.outbox.${roomId}`;
+
+/** What an earlier page left: its answers never came, so each waits for a person's "Send again". */
+export function leftover(roomId: string, now: number): Outgoing[] {
+  return read(roomId)
+    .filter((item) => item.state === 'failed' || now - Date.parse(item.at) > UNANSWERED_MS || item.tab === tabId())
+    .map(({ key, text, at }) => ({ key, text, at, state: 'failed' }));
+}
+
+export function remember(roomId: string, item: Outgoing): void {
+  const others = read(roomId).filter(({ key }) => key !== item.key);
+  write(roomId, [...others, { ...item, tab: tabId() }]);
+}
+
+export function forget(roomId: string, key: string): void {
+  write(
+    roomId,
+    read(roomId).filter((item) => item.key !== key),
+  );
+}
+
+type Stored = Outgoing & { tab: string };
+
+function read(roomId: string): Stored[] {
+  try {
+    return JSON.parse(kept(keyOf(roomId)) || '[]') as Stored[];
+  } catch {
+    return [];
+  }
+}
+
+function write(roomId: string, items: Stored[]): void {
+  keep(keyOf(roomId), items.length === 0 ? '' : JSON.stringify(items));
+}
+
+/** The same for one tab over its reloads. */
+function tabId(): string {
+  try {
+    const known = sessionStorage.getItem('guildhall.tab');
+    if (known) return known;
+    const made = newKey();
+    sessionStorage.setItem('guildhall.tab', made);
+    return made;
+  } catch {
+    return '';
+  }
+}
+
+/** 128 random bits as hex; unlike `crypto.randomUUID` also on plain http off loopback. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

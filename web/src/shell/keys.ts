@@ -1,0 +1,83 @@
+/** The page's keys; single letters are dead in text fields and while a dialog is open. */
+
+import { rooms } from '../rooms/rooms.svelte';
+import { layout } from './layout.svelte';
+import { roomPath } from './route';
+import { router } from './router.svelte';
+
+/** After `g` the second letter must come within this time. */
+const CHORD_MS = 1_500;
+
+const places: Record<string, string> = { h: '/', r: '/rooms', a: '/agents', p: '/people' };
+
+let chordUntil = 0;
+
+export function onKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing) return;
+  const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+  if (command ? onCommand(event.key.toLowerCase()) : onLetter(event)) event.preventDefault();
+}
+
+function onCommand(key: string): boolean {
+  if (key === 'k') {
+    layout.palette = !layout.palette;
+    return true;
+  }
+  if (document.querySelector('dialog[open]')) return false;
+  if (key === 'b') {
+    layout.toggleRail();
+    return true;
+  }
+  if (key === '.' && router.route.view === 'room') {
+    layout.togglePanel(router.route.id);
+    return true;
+  }
+  return false;
+}
+
+function onLetter(event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector('dialog[open]')) {
+    return false;
+  }
+  const now = Date.now();
+  const place = now < chordUntil ? places[event.key] : undefined;
+  chordUntil = 0;
+  if (place !== undefined) {
+    router.go(place);
+    return true;
+  }
+  switch (event.key) {
+    case 'g':
+      chordUntil = now + CHORD_MS;
+      return true;
+    case '?':
+      layout.keys = true;
+      return true;
+    case 'n': {
+      const next = rooms.news[0];
+      if (next) router.go(roomPath(next.id));
+      return true;
+    }
+    case 'j':
+    case 'k':
+      return step(event.key === 'j' ? 1 : -1);
+    default:
+      return false;
+  }
+}
+
+/** Moves focus through the items of the view: rooms, entries, people, agents. */
+function step(by: 1 | -1): boolean {
+  const items = [...document.querySelectorAll<HTMLElement>('main [data-item]')];
+  if (items.length === 0) return false;
+  const active = document.activeElement?.closest('[data-item]');
+  const at = active ? items.indexOf(active as HTMLElement) : by === 1 ? -1 : items.length;
+  const next = items[Math.min(items.length - 1, Math.max(0, at + by))];
+  next?.focus();
+  next?.scrollIntoView({ block: 'nearest' });
+  return true;
+}
+
+function typing(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}

@@ -1,0 +1,88 @@
+/** What the palette finds: rooms, people, agents and commands. */
+
+import { agents } from '../agents/agents.svelte';
+import { authors } from '../authors/authors.svelte';
+import { openDm } from '../rooms/deeds';
+import { plainTitle } from '../rooms/fold';
+import { newRoom } from '../rooms/new-room.svelte';
+import { rooms } from '../rooms/rooms.svelte';
+import type { IconName } from '../ui/icons';
+import { layout } from './layout.svelte';
+import { places } from './places';
+import { agentPath, roomPath } from './route';
+import { router } from './router.svelte';
+import { theme } from './theme.svelte';
+
+export type Finding = { key: string; icon: IconName; name: string; note: string; words: string; deed: () => void };
+
+export function findings(): Finding[] {
+  return [...roomFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
+}
+
+function roomFindings(): Finding[] {
+  return rooms.all.map((room) => ({
+    key: `room ${room.id}`,
+    icon: room.archived ? 'archive' : room.kind === 'channel' ? 'hash' : 'rooms',
+    name: plainTitle(room),
+    note: room.archived ? 'archived room' : room.unreadCount ? `${room.unreadCount} unread` : 'room',
+    words: room.title,
+    deed: () => router.go(roomPath(room.id)),
+  }));
+}
+
+function peopleFindings(): Finding[] {
+  return authors.all
+    .filter((author) => author.kind === 'human' && !author.retired && author.id !== authors.meId)
+    .map((author) => ({
+      key: `author ${author.id}`,
+      icon: 'people',
+      name: author.displayName,
+      note: author.handle ? `@${author.handle}` : 'person',
+      words: `${author.displayName} @${author.handle}`,
+      deed: () => void openDm(author.id),
+    }));
+}
+
+function agentFindings(): Finding[] {
+  return agents.active.map((agent) => ({
+    key: `agent ${agent.id}`,
+    icon: 'agents',
+    name: agent.name,
+    note: agent.handle ? `@${agent.handle}` : 'agent',
+    words: `${agent.name} @${agent.handle}`,
+    deed: () => router.go(agentPath(agent.id)),
+  }));
+}
+
+function placeFindings(): Finding[] {
+  return places.map((place) => ({
+    key: `place ${place.path}`,
+    icon: place.icon,
+    name: `Go to ${place.name}`,
+    note: place.keys,
+    words: `Go to ${place.name}`,
+    deed: () => router.go(place.path),
+  }));
+}
+
+function commands(): Finding[] {
+  const command = (name: string, icon: IconName, note: string, deed: () => void): Finding => ({
+    key: `command ${name}`,
+    icon,
+    name,
+    note,
+    words: name,
+    deed,
+  });
+  const here = router.route;
+  return [
+    command('New channel', 'plus', 'command', () => newRoom.open('channel')),
+    command('New direct message', 'plus', 'command', () => newRoom.open('dm')),
+    command('Light theme', 'sun', 'command', () => theme.set('light')),
+    command('Dark theme', 'moon', 'command', () => theme.set('dark')),
+    command('Theme of the system', 'auto', 'command', () => theme.set('auto')),
+    command('Left rail', 'rail', 'Ctrl B', layout.toggleRail),
+    ...(here.view === 'room' ? [command('Right panel', 'panel', 'Ctrl .', () => layout.togglePanel(here.id))] : []),
+    command('Keys', 'keyboard', '?', () => (layout.keys = true)),
+  ];
+}

@@ -1,0 +1,39 @@
+/** What the tab and the breadcrumb say. */
+
+import { agents } from '../agents/agents.svelte';
+import { plainTitle } from '../rooms/fold';
+import { rooms } from '../rooms/rooms.svelte';
+import type { Route } from './route';
+
+/** The steps down to the present view; every step but the last has an address. */
+export function crumbsOf(route: Route): { text: string; path: string }[] {
+  switch (route.view) {
+    case 'home':
+      return [{ text: 'Home', path: '/' }];
+    case 'rooms':
+      return [{ text: 'Rooms', path: '/rooms' }];
+    case 'agents':
+      return [{ text: 'Agents', path: '/agents' }];
+    case 'people':
+      return [{ text: 'People', path: '/people' }];
+    case 'room': {
+      const room = rooms.get(route.id);
+      return [
+        { text: 'Rooms', path: '/rooms' },
+        { text: room ? (room.kind === 'channel' ? `#${plainTitle(room)}` : room.title) : 'Room', path: '' },
+      ];
+    }
+    case 'agent':
+      return [
+        { text: 'Agents', path: '/agents' },
+        { text: agents.get(route.id)?.name ?? 'Agent', path: '' },
+      ];
+    case 'unknown':
+      return [{ text: 'Not found', path: '' }];
+  }
+}
+
+export function titleOf(route: Route, mentions: number): string {
+  const here = crumbsOf(route).at(-1)?.text ?? '';
+  return `${mentions > 0 ? `(${mentions}) ` : ''}${here} · guildhall`;
+}

@@ -1,0 +1,103 @@
+import AxeBuilder from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { expect, test, type House } from './house';
+
+const looks = [
+  { theme: 'light', width: 1280, height: 800 },
+  { theme: 'dark', width: 1280, height: 800 },
+  { theme: 'light', width: 360, height: 640 },
+  { theme: 'dark', width: 360, height: 640 },
+] as const;
+
+/** A house in which every view has something to show. */
+async function furnished(house: House): Promise<Record<string, string>> {
+  const team = await house.team();
+  const me = await house.me();
+  await house.patch(`/api/rooms/authors/${me.id}/handle`, { handle: 'ada' });
+  const scribe = await house.agent('Scribe');
+  await house.post('/api/rooms', { kind: 'channel', title: 'A channel with a rather long name that has to be cut', topic: 'x'.repeat(300) });
+  await house.post('/api/rooms', { kind: 'dm', memberIds: [scribe.agent.authorId] });
+  await house.post(`/api/rooms/${team.id}/entries`, { text: `Hello @scribe, see https://example.org/${'long/'.repeat(40)} and \`code\`.` });
+  await scribe.say(team.id, `@ada\n\`\`\`sh\n${'a long line '.repeat(30)}\n\`\`\`\nand \u202E hidden`);
+  await scribe.say(team.id, 'w'.repeat(400));
+  return {
+    home: '/',
+    rooms: '/rooms',
+    room: `/rooms/${team.id}`,
+    agents: '/agents',
+    agent: `/agents/${scribe.agent.id}`,
+    people: '/people',
+    missing: '/nowhere',
+  };
+}
+
+async function expectAccessible(page: Page, where: string): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const found = violations.map(({ id, nodes }) => `${where}: ${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`);
+  expect(found).toEqual([]);
+}
+
+for (const look of looks) {
+  test(`every view is accessible and does not scroll sideways, ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
+    const views = await furnished(house);
+    const page = await windows.open('/', look);
+    for (const [name, path] of Object.entries(views)) {
+      await page.goto(house.url + path);
+      await expect(page.getByRole('status').filter({ hasText: 'Live' })).toBeAttached();
+      await expect(page.getByRole('main').getByRole('heading').first()).toBeVisible();
+      await expectAccessible(page, name);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(over, name).toBeLessThanOrEqual(0);
+    }
+
+    await page.goto(house.url + views.people);
+    await page.getByRole('button', { name: /^Edit/ }).first().click();
+    await expectAccessible(page, 'edit dialog');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await expectAccessible(page, 'palette');
+    await page.keyboard.press('Escape');
+    await page.goto(house.url + views.rooms);
+    await page.getByRole('button', { name: 'Channel', exact: true }).click();
+    await expectAccessible(page, 'new channel dialog');
+  });
+}
+
+test('at phone width everything one touches is at least 44 px', async ({ house, windows }) => {
+  const views = await furnished(house);
+  const page = await windows.open('/', { width: 360, height: 640 });
+  for (const [name, path] of Object.entries(views)) {
+    await page.goto(house.url + path);
+    await expect(page.getByRole('main').getByRole('heading').first()).toBeVisible();
+    const small = await page.evaluate(() => {
+      const inText = (element: Element) => element.closest('.text, .note, .hint') !== null;
+      return [...document.querySelectorAll('button, a[href], select, textarea, input')]
+        .filter((element) => !inText(element) && element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+        .map((element) => ({ box: element.getBoundingClientRect(), words: element.getAttribute('aria-label') ?? element.textContent }))
+        .filter(({ box }) => box.width > 1 && (box.height < 43.5 || box.width < 43.5))
+        .map(({ box, words }) => `${words?.trim()} ${Math.round(box.width)}×${Math.round(box.height)}`);
+    });
+    expect(small, name).toEqual([]);
+  }
+});
+
+test('at phone width the panel is a sheet that gives the focus back', async ({ house, windows }) => {
+  const team = await house.team();
+  const page = await windows.open(`/rooms/${team.id}`, { width: 360, height: 640 });
+  const opener = page.getByRole('button', { name: 'Members and details' });
+  await opener.click();
+  await expect(page.getByRole('dialog', { name: 'Members and details' })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+  await expect(opener).toBeFocused();
+});
+
+test('the theme is chosen once and remembered', async ({ house, windows }) => {
+  const page = await windows.open('/', { theme: 'dark' });
+  const root = page.locator('html');
+  await expect(root).toHaveAttribute('data-theme', 'dark');
+  await page.getByRole('button', { name: 'Theme: auto' }).click();
+  await expect(root).toHaveAttribute('data-theme', 'light');
+  await page.goto(`${house.url}/rooms`);
+  await expect(root).toHaveAttribute('data-theme', 'light');
+});

@@ -1,0 +1,48 @@
+/** Takes docs/screenshot.png: a lively room on a real server, 1280×800, light. Run by `npm run screenshot`. */
+
+import { composer, expect, test, texts } from './house';
+
+test('the screenshot of the README', async ({ house, windows }) => {
+  const me = await house.me();
+  await house.patch(`/api/rooms/authors/${me.id}`, { displayName: 'Ada Lovelace', color: '#2f6fa8' });
+  await house.patch(`/api/rooms/authors/${me.id}/handle`, { handle: 'ada' });
+  const team = await house.team();
+  await house.patch(`/api/rooms/${team.id}`, { topic: 'Everybody of this house' });
+
+  const [scribe, mason, keeper] = [await house.agent('Scribe'), await house.agent('Mason'), await house.agent('Keeper')];
+  const looks = [
+    [scribe, '🪶', '#1f7a6d'],
+    [mason, '🧱', '#b5532f'],
+    [keeper, '🗝️', '#5a5fc0'],
+  ] as const;
+  for (const [{ agent }, emoji, color] of looks) await house.patch(`/api/rooms/authors/${agent.authorId}`, { emoji, color });
+
+  const say = (text: string) => house.post(`/api/rooms/${team.id}/entries`, { text });
+  const release = await house.post<{ id: string }>('/api/rooms', {
+    kind: 'channel',
+    title: 'Release',
+    topic: 'What goes out on Friday',
+    memberIds: [mason.agent.authorId, keeper.agent.authorId],
+  });
+  await house.post('/api/rooms', { kind: 'channel', title: 'Reading room', memberIds: [scribe.agent.authorId] });
+  await house.post('/api/rooms', { kind: 'dm', memberIds: [scribe.agent.authorId] });
+
+  await say('Good morning. The arch has to stand before Friday: who takes what?');
+  await mason.say(team.id, 'I take the west wall. It builds again since last night:\n```sh\n$ cargo test --workspace\ntest result: ok. 312 passed; 0 failed\n```');
+  await scribe.say(team.id, 'I write the notes for the release and keep the list of what is open:\n– keystone: wants a second pair of eyes\n– reading room: waits for @keeper');
+  await say('Thank you @mason. @scribe please put the notes where everybody finds them.');
+  await scribe.say(team.id, 'Done, see https://example.org/notes/arch.');
+  await mason.say(release.id, 'Two checks are still red.');
+  await keeper.say(release.id, '@ada may I tag it once they are green?');
+
+  const page = await windows.open(`/rooms/${team.id}`);
+  await expect.poll(async () => (await texts(page)).length).toBe(5);
+  await expect.poll(async () => (await house.team()).unreadCount).toBe(0);
+  await page.reload();
+  await expect.poll(async () => (await texts(page)).length).toBe(5);
+  await keeper.say(team.id, 'The reading room is open now, @ada. `keeper` has the key.');
+  await expect.poll(async () => (await texts(page)).length).toBe(6);
+  await composer(page).fill('Then the arch can ');
+  await expect(page.getByRole('status').filter({ hasText: 'Live' })).toBeVisible();
+  await page.screenshot({ path: '../docs/screenshot.png', animations: 'disabled' });
+});

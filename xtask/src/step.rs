@@ -1,0 +1,181 @@
+//! Steps: a child program with a name, its output shown as it comes, its duration printed.
+//! A child never waits for typed input: its standard input is empty.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use crate::counts::{Counts, Runner};
+use crate::failure::{During, Failure, Result};
+
+/// Runs `work` under a heading and prints how long it took.
+///
+/// # Errors
+/// Whatever `work` fails with.
+pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    println!("→ {name}");
+    let start = Instant::now();
+    let outcome = work()?;
+    println!("✓ {name} ({:.1} s)", start.elapsed().as_secs_f64());
+    Ok(outcome)
+}
+
+/// Says that there is nothing to do, in the form of a finished step.
+pub(crate) fn nothing_to_do(name: &str, why: &str) {
+    println!("✓ {name} ({why})");
+}
+
+/// Runs a child whose output goes straight to the terminal.
+///
+/// # Errors
+/// When the program cannot be started or ends with another status than 0.
+pub(crate) fn run(name: &str, command: &mut Command) -> Result<()> {
+    timed(name, || {
+        let status = command.stdin(Stdio::null()).status();
+        let status = status.during(format!("start {}", shown(command)))?;
+        ended_well(name, command, status)
+    })
+}
+
+/// Runs a child that prints for a program, shows its errors, and returns its standard output.
+///
+/// # Errors
+/// When the program cannot be started, ends with another status than 0, or prints something
+/// other than UTF-8.
+pub(crate) fn captured(name: &str, command: &mut Command) -> Result<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output();
+    let output = output.during(format!("start {}", shown(command)))?;
+    ended_well(name, command, output.status)?;
+    String::from_utf8(output.stdout).during(format!("read the output of {}", shown(command)))
+}
+
+/// Runs a test runner, shows its output as it comes, and counts what its closing lines say.
+///
+/// # Errors
+/// When the runner cannot be started or ends with another status than 0.
+pub(crate) fn run_counted(name: &str, command: &mut Command, runner: Runner) -> Result<Counts> {
+    timed(name, || {
+        keep_colours(command);
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = child.during(format!("start {}", shown(command)))?;
+        let counts = shown_and_counted(&mut child, runner);
+        let status = child
+            .wait()
+            .during(format!("wait for {}", shown(command)))?;
+        ended_well(name, command, status)?;
+        Ok(counts)
+    })
+}
+
+/// Copies both outputs of `child` until they end, adding up what its summary lines say.
+fn shown_and_counted(child: &mut Child, runner: Runner) -> Counts {
+    let out = child.stdout.take();
+    let err = child.stderr.take();
+    std::thread::scope(|scope| {
+        let from_out = scope.spawn(|| out.map(|from| copied(from, std::io::stdout(), runner)));
+        let from_err = err.map(|from| copied(from, std::io::stderr(), runner));
+        let from_out = from_out.join().ok().flatten();
+        from_out.unwrap_or_default() + from_err.unwrap_or_default()
+    })
+}
+
+/// Copies one output line by line.
+fn copied(from: impl Read, mut to: impl Write, runner: Runner) -> Counts {
+    let mut from = BufReader::new(from);
+    let mut counts = Counts::default();
+    let mut line = Vec::new();
+    while let Ok(1..) = from.read_until(b'\n', &mut line) {
+        // A closed terminal is no reason to stop the tests: the exit code still tells.
+        let _ = to.write_all(&line).and_then(|()| to.flush());
+        counts = counts + runner.counts_in(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    counts
+}
+
+/// Asks for colours when a person watches: a runner that writes to a pipe drops them.
+fn keep_colours(command: &mut Command) {
+    use std::io::IsTerminal;
+    if std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        command
+            .env("CARGO_TERM_COLOR", "always")
+            .env("FORCE_COLOR", "1");
+    }
+}
+
+/// Turns an exit status into the sentence that names the step.
+fn ended_well(name: &str, command: &Command, status: ExitStatus) -> Result<()> {
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the step \"{name}\" failed: {} ended with {status}",
+        shown(command)
+    )))
+}
+
+/// The command as a person would type it.
+fn shown(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(command.get_program());
+    let words: Vec<_> = std::iter::once(program)
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect();
+    format!("`{}`", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rustc(argument: &str) -> Command {
+        let mut command = Command::new("rustc");
+        command.arg(argument).stderr(Stdio::null());
+        command
+    }
+
+    #[test]
+    fn a_failed_step_is_named_with_its_command() {
+        let failure = run("compiler", &mut rustc("--no-such-option"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            failure.starts_with("the step \"compiler\" failed: `rustc --no-such-option` ended"),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named() {
+        let failure = run("ghost", &mut Command::new("no-such-program-here"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            failure.starts_with("could not start `no-such-program-here`: "),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn output_is_copied_byte_for_byte_and_counted() {
+        let text = b"one\nSummary [ 0.1s] 3 tests run: 3 passed, 1 skipped\nno line break";
+        let mut copy = Vec::new();
+        let counts = copied(&text[..], &mut copy, Runner::Nextest);
+        assert_eq!(copy, text);
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 3,
+                skipped: 1
+            }
+        );
+    }
+}
