@@ -9,6 +9,7 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
+mod bench;
 mod ci;
 mod counts;
 mod failure;
@@ -66,6 +67,12 @@ const VERBS: &[Verb] = &[
         about: "build the page into web/dist, if anything changed",
         takes_arguments: false,
         run: |_| web::run(),
+    },
+    Verb {
+        name: "bench",
+        about: "measure speed and memory beside the machine's own: `bench -- --quick`, `--json`",
+        takes_arguments: true,
+        run: bench::run,
     },
 ];
 

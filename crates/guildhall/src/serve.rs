@@ -6,6 +6,7 @@ use guildhall_domain::Fault;
 use guildhall_hall::{
     Clock, Hall, Opening,
     peers::{self, Peers},
+    retention::Retention,
 };
 use guildhall_http::{
     guards::Guards,
@@ -99,6 +100,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         clock: Clock::System,
         roots: config.roots,
         streams: config.streams,
+        retention: Retention::default(),
     })
     .await?;
     let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);
@@ -203,12 +205,22 @@ fn announcement(hall: &Hall, address: SocketAddr) -> Result<String, ServeError> 
     Ok(serde_json::to_string(&announcement).map_err(std::io::Error::other)?)
 }
 
-#[expect(clippy::print_stdout, reason = "a terminal program says that it runs")]
+/// Says where the server runs; a reader that hung up does not stop it.
 fn say_hello(address: SocketAddr, data_dir: &Path) {
-    println!("guildhall runs at http://{address}");
-    println!("  data   {}", data_dir.display());
-    println!("  auth   local: whoever runs as your user on this computer is the owner");
-    println!("Press Ctrl+C to stop.");
+    use std::io::Write;
+    let hello = format!(
+        "guildhall runs at http://{address}\n  data   {}\n  auth   local: whoever runs as your \
+         user on this computer is the owner\nPress Ctrl+C to stop.\n",
+        data_dir.display()
+    );
+    let mut out = std::io::stdout().lock();
+    if out
+        .write_all(hello.as_bytes())
+        .and_then(|()| out.flush())
+        .is_err()
+    {
+        tracing::debug!("nobody reads the standard output");
+    }
 }
 
 fn start_logging() {

@@ -8,7 +8,7 @@ pub mod callers;
 pub mod entries;
 pub mod members;
 pub mod read_cursors;
-mod retention;
+pub mod retention;
 pub mod rooms;
 mod sight;
 pub mod signals;

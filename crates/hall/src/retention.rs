@@ -7,11 +7,32 @@ use guildhall_store::events;
 
 use crate::Hall;
 
+/// How long events are kept. Source: contract 1.10, "Retention".
+#[derive(Clone, Copy, Debug)]
+pub struct Retention {
+    /// Seconds an event is kept at least, unless the log outgrows `bytes_max`.
+    pub age_s: i64,
+    /// The newest events, kept whatever their age.
+    pub newest: u64,
+    /// Bytes the log never exceeds.
+    pub bytes_max: u64,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            age_s: limits::EVENT_RETENTION_S,
+            newest: limits::EVENT_RETENTION_MIN,
+            bytes_max: limits::EVENT_LOG_BYTES_MAX,
+        }
+    }
+}
+
 /// How often the chore looks.
 const PERIOD: Duration = Duration::from_secs(10 * 60);
 
 /// Starts the chore.
-pub(crate) fn start(hall: &Hall) {
+pub(crate) fn start(hall: &Hall, retention: Retention) {
     let mut stopping = hall.tasks().stopping();
     let chore = hall.clone();
     hall.tasks()
@@ -22,7 +43,7 @@ pub(crate) fn start(hall: &Hall) {
                     _ = period.tick() => {}
                     _ = stopping.wait_for(|stop| *stop) => return,
                 }
-                if let Err(Error::Fault(fault)) = drop_due(&chore).await {
+                if let Err(Error::Fault(fault)) = drop_due(&chore, retention).await {
                     tracing::error!(error = ?fault, "old events could not be dropped");
                 }
             }
@@ -30,8 +51,8 @@ pub(crate) fn start(hall: &Hall) {
 }
 
 /// Drops everything that is due.
-async fn drop_due(hall: &Hall) -> Result<()> {
-    let before = hall.now().plus_seconds(-limits::EVENT_RETENTION_S);
+async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
+    let before = hall.now().plus_seconds(-retention.age_s);
     loop {
         let dropped = hall
             .store()
@@ -39,8 +60,8 @@ async fn drop_due(hall: &Hall) -> Result<()> {
                 events::drop_oldest(
                     tx,
                     before,
-                    limits::EVENT_RETENTION_MIN,
-                    limits::EVENT_LOG_BYTES_MAX,
+                    retention.newest,
+                    retention.bytes_max,
                     limits::EVENT_RETENTION_BATCH,
                 )
             })

@@ -14,7 +14,7 @@ use guildhall_domain::{
 use guildhall_store::{Store, Tx, authors, installation, members, rooms};
 use guildhall_world::{clock::Clock, folders::Folders, users};
 
-use crate::{Hall, retention, streams::StreamLimits};
+use crate::{Hall, retention::Retention, streams::StreamLimits};
 
 /// What a hall is opened with.
 pub struct Opening {
@@ -28,6 +28,8 @@ pub struct Opening {
     pub roots: Vec<PathBuf>,
     /// How many streams may be open.
     pub streams: StreamLimits,
+    /// How long events are kept.
+    pub retention: Retention,
 }
 
 pub(crate) struct Parts {
@@ -55,6 +57,7 @@ impl Hall {
             clock,
             roots,
             streams,
+            retention,
         } = opening;
         let folders = Folders::new(&roots, &data_dir)?;
         let store = Store::open(&database)?;
@@ -76,7 +79,7 @@ impl Hall {
             started_at,
         };
         let hall = Self::assemble(parts, streams);
-        retention::start(&hall);
+        crate::retention::start(&hall, retention);
         Ok(hall)
     }
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use guildhall_domain::{Fault, Refusal, Result, outcome::FaultKind};
+use guildhall_domain::{Error, Fault, Refusal, Result, outcome::FaultKind};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
@@ -28,12 +28,58 @@ use crate::{
 /// Jobs one commit takes at most.
 pub(crate) const GROUP_MAX: usize = 512;
 
-type Job = Box<dyn FnOnce(&mut Tx<'_>) -> Done + Send>;
+/// A change on its way: it runs once in a savepoint of a group, and hears of the commit.
+trait Change: Send {
+    /// Makes the change.
+    fn run(&mut self, tx: &mut Tx<'_>) -> Ran;
 
-/// A job that ran: whether its changes stay, and how to tell its caller after the commit.
-struct Done {
-    keep: bool,
-    tell: Box<dyn FnOnce(Result<(), Fault>)>,
+    /// Tells the caller, after the group's commit or its failure.
+    fn tell(self: Box<Self>, committed: Result<(), Fault>);
+}
+
+type Job = Box<dyn Change>;
+
+/// What running a change came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ran {
+    /// It stays.
+    Kept,
+    /// It was refused.
+    Refused,
+    /// The engine failed it.
+    Failed(FaultKind),
+}
+
+/// A change with the caller who waits for it.
+struct Asked<T, F> {
+    /// What to do; taken when it runs.
+    job: Option<F>,
+    /// What it came to; `None` until it ran, and when it panicked.
+    outcome: Option<Result<T>>,
+    answer: oneshot::Sender<Result<T>>,
+}
+
+impl<T, F> Change for Asked<T, F>
+where
+    T: Send,
+    F: FnOnce(&mut Tx<'_>) -> Result<T> + Send,
+{
+    fn run(&mut self, tx: &mut Tx<'_>) -> Ran {
+        self.outcome = self.job.take().map(|job| job(tx));
+        match &self.outcome {
+            Some(Ok(_)) => Ran::Kept,
+            Some(Err(Error::Fault(fault))) => Ran::Failed(fault.kind),
+            Some(Err(Error::Refusal(_))) | None => Ran::Refused,
+        }
+    }
+
+    fn tell(self: Box<Self>, committed: Result<(), Fault>) {
+        let outcome = self.outcome.unwrap_or_else(|| {
+            Err(Fault::broken("making a change", "it panicked and was rolled back").into())
+        });
+        // A caller that went away no longer wants its answer.
+        let _ = self.answer.send(committed.map_err(Into::into).and(outcome));
+    }
 }
 
 pub(crate) struct Writer {
@@ -83,18 +129,10 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
-        let job: Job = Box::new(move |tx| {
-            let outcome = job(tx);
-            let keep = outcome.is_ok();
-            let tell = move |committed: Result<(), Fault>| {
-                let outcome = committed.map_err(Into::into).and(outcome);
-                // A caller that went away no longer wants its answer.
-                let _ = answer.send(outcome);
-            };
-            Done {
-                keep,
-                tell: Box::new(tell),
-            }
+        let job: Job = Box::new(Asked {
+            job: Some(job),
+            outcome: None,
+            answer,
         });
         let Some(jobs) = &self.jobs else {
             return Err(Refusal::ShuttingDown);
@@ -137,10 +175,10 @@ impl Desk {
     }
 
     fn commit(&mut self, group: impl Iterator<Item = Job>) {
-        let mut done = Vec::new();
+        let mut taken = Vec::new();
         let outcome = self.connection().and_then(|connection| {
             let mut log = self.log;
-            run_group(&connection, &mut log, group, &mut done)?;
+            run_group(&connection, &mut log, group, &mut taken)?;
             Ok((connection, log))
         });
         match outcome {
@@ -151,18 +189,15 @@ impl Desk {
                 // Set before the answers leave, so that whoever hears an answer finds its event.
                 self.head
                     .send_if_modified(|seq| std::mem::replace(seq, log.seq) != log.seq);
-                for done in done {
-                    (done.tell)(Ok(()));
+                for job in taken {
+                    job.tell(Ok(()));
                 }
             }
             Err(fault) => {
-                tracing::error!(error = %Chain(&fault), "a commit failed; the store is reopened");
-                for done in done {
-                    (done.tell)(Err(Fault::new(
-                        fault.kind,
-                        fault.during,
-                        Chain(&fault).to_string(),
-                    )));
+                let why = Chain(&fault).to_string();
+                tracing::error!(error = why, "a commit failed; the store is reopened");
+                for job in taken {
+                    job.tell(Err(Fault::new(fault.kind, fault.during, why.clone())));
                 }
             }
         }
@@ -185,46 +220,53 @@ impl Desk {
     }
 }
 
-/// Runs the jobs in one transaction and commits it; `done` holds every job that ran, also
-/// when the commit fails.
+/// Runs the jobs in one transaction and commits it; `taken` holds every job that was taken
+/// from the queue, also when the commit fails.
 fn run_group(
     connection: &Connection,
     log: &mut LogEnd,
     group: impl Iterator<Item = Job>,
-    done: &mut Vec<Done>,
+    taken: &mut Vec<Job>,
 ) -> Result<(), Fault> {
-    let mut group = group.peekable();
     let begun = statement(connection, "BEGIN IMMEDIATE");
-    while group.peek().is_some() {
-        let Some(job) = group.next() else { break };
-        match &begun {
-            Ok(()) => done.extend(run_job(connection, log, job)?),
-            // Dropping the job drops its answer, which reads as "stopping".
-            Err(_) => drop(job),
-        }
+    for mut job in group {
+        let ran = match &begun {
+            Ok(()) => run_job(connection, log, job.as_mut()),
+            Err(_) => Ok(()),
+        };
+        taken.push(job);
+        ran?;
     }
     begun?;
     statement(connection, "COMMIT")
 }
 
-fn run_job(connection: &Connection, log: &mut LogEnd, job: Job) -> Result<Option<Done>, Fault> {
+/// Runs one job in its savepoint, which a refusal or panic takes back.
+fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> Result<(), Fault> {
     statement(connection, "SAVEPOINT job")?;
     let mut end = *log;
-    let ran = catch_unwind(AssertUnwindSafe(|| job(&mut Tx::new(connection, &mut end))));
-    match &ran {
-        Ok(Done { keep: true, .. }) => {
-            statement(connection, "RELEASE job")?;
-            *log = end;
-        }
-        Ok(Done { keep: false, .. }) | Err(_) => {
-            statement(connection, "ROLLBACK TO job")?;
-            statement(connection, "RELEASE job")?;
-        }
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        job.run(&mut Tx::new(connection, &mut end))
+    }));
+    if let Ok(Ran::Failed(kind)) = ran
+        && connection.is_autocommit()
+    {
+        // On a full disk the engine gives up the whole transaction, not the statement alone.
+        return Err(Fault::new(
+            kind,
+            "committing to the store",
+            "the transaction was given up",
+        ));
+    }
+    if matches!(ran, Ok(Ran::Kept)) {
+        *log = end;
+    } else {
+        statement(connection, "ROLLBACK TO job")?;
     }
     if ran.is_err() {
         tracing::error!("a change panicked; it was rolled back");
     }
-    Ok(ran.ok())
+    statement(connection, "RELEASE job")
 }
 
 fn statement(connection: &Connection, sql: &str) -> Result<(), Fault> {
@@ -267,3 +309,7 @@ impl std::fmt::Display for Chain<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

@@ -117,21 +117,28 @@ pub struct RegisterAgent {
     /// Absolute path of an existing folder.
     pub cwd: String,
     /// The runtime's type; the default runtime when absent.
-    #[schema(example = "rehearsal")]
+    #[schema(nullable = false, example = "rehearsal")]
     pub runtime: Option<String>,
     /// At most 500 characters.
+    #[schema(nullable = false)]
     pub description: Option<String>,
     /// What it does in channels; `engaged` when absent.
+    #[schema(nullable = false)]
     pub response_mode: Option<ResponseMode>,
     /// For new sessions; the runtime's default when absent.
+    #[schema(nullable = false)]
     pub permission_mode: Option<String>,
     /// For new sessions.
+    #[schema(nullable = false)]
     pub model: Option<String>,
     /// For new sessions.
+    #[schema(nullable = false)]
     pub effort: Option<String>,
     /// Whether it becomes a member of `team`; true when absent.
+    #[schema(nullable = false)]
     pub join_team: Option<bool>,
     /// Whether a person acknowledged a mode that acts unattended.
+    #[schema(nullable = false)]
     pub acknowledged_autonomy: Option<bool>,
 }
 
@@ -174,18 +181,25 @@ impl From<RegisterAgent> for agents::NewAgent {
 #[serde(rename_all = "camelCase")]
 pub struct ChangeAgent {
     /// 1..64 characters.
+    #[schema(nullable = false)]
     pub name: Option<String>,
     /// At most 500 characters.
+    #[schema(nullable = false)]
     pub description: Option<String>,
     /// What it does in channels.
+    #[schema(nullable = false)]
     pub response_mode: Option<ResponseMode>,
     /// For new sessions.
+    #[schema(nullable = false)]
     pub permission_mode: Option<String>,
     /// For new sessions.
+    #[schema(nullable = false)]
     pub model: Option<String>,
     /// For new sessions.
+    #[schema(nullable = false)]
     pub effort: Option<String>,
     /// Whether a person acknowledged a mode that acts unattended.
+    #[schema(nullable = false)]
     pub acknowledged_autonomy: Option<bool>,
 }
 

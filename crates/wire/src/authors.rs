@@ -178,12 +178,16 @@ impl Ask for SetHandle {
 #[serde(rename_all = "camelCase")]
 pub struct ChangeAuthor {
     /// 1..80 characters.
+    #[schema(nullable = false)]
     pub display_name: Option<String>,
     /// At most 16 characters, `""` clears.
+    #[schema(nullable = false)]
     pub emoji: Option<String>,
     /// `#rrggbb`, `""` clears.
+    #[schema(nullable = false)]
     pub color: Option<String>,
     /// An https address or a path of this server, `""` clears.
+    #[schema(nullable = false)]
     pub image_url: Option<String>,
 }
 

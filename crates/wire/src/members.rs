@@ -122,10 +122,13 @@ pub struct Members {
 #[serde(rename_all = "camelCase")]
 pub struct AddMember {
     /// The author to add.
+    #[schema(nullable = false)]
     pub author_id: Option<String>,
     /// The agent to add.
+    #[schema(nullable = false)]
     pub agent_id: Option<String>,
     /// When an agent answers here; its own mode in a channel, `always` in a direct message.
+    #[schema(nullable = false)]
     pub response_mode: Option<ResponseMode>,
 }
 

@@ -51,6 +51,7 @@ pub struct MoveReadCursor {
     /// The newest entry read; above the room's newest counts as the newest.
     pub last_read_seq: u64,
     /// Whether the cursor may move back, to mark entries unread.
+    #[schema(nullable = false)]
     pub allow_back: Option<bool>,
 }
 

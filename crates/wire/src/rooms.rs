@@ -242,10 +242,13 @@ pub struct MakeRoom {
     /// Channel or direct message.
     pub kind: RoomKind,
     /// 1..200 characters; a direct message without one follows its members' names.
+    #[schema(nullable = false)]
     pub title: Option<String>,
     /// For a channel; made from the title when absent.
+    #[schema(nullable = false)]
     pub slug: Option<String>,
     /// At most 500 characters.
+    #[schema(nullable = false)]
     pub topic: Option<String>,
     /// Authors who become members beside the caller, at most 100.
     #[schema(required = false)]
@@ -292,12 +295,16 @@ impl From<MakeRoom> for rooms::NewRoom {
 #[serde(rename_all = "camelCase")]
 pub struct ChangeRoom {
     /// 1..200 characters; renaming a channel changes its slug.
+    #[schema(nullable = false)]
     pub title: Option<String>,
     /// At most 500 characters.
+    #[schema(nullable = false)]
     pub topic: Option<String>,
     /// Readable, not writable.
+    #[schema(nullable = false)]
     pub archived: Option<bool>,
     /// 0..200.
+    #[schema(nullable = false)]
     pub ambient_max_entries: Option<u32>,
     /// A member agent; `""` or null clears.
     #[schema(value_type = Option<String>)]

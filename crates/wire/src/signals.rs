@@ -34,6 +34,7 @@ pub struct SendSignal {
     /// Begins or ends.
     pub on: bool,
     /// The document looked at, at most 200 characters.
+    #[schema(nullable = false)]
     pub document_id: Option<String>,
 }
 

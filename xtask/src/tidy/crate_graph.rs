@@ -73,6 +73,11 @@ const FLOORS: &[Floor] = &[
         never: &[],
     },
     Floor {
+        package: "guildhall-bench",
+        uses: &["guildhall-domain", "guildhall-store", "guildhall-world"],
+        never: &["axum", "hyper", "rusqlite"],
+    },
+    Floor {
         package: "xtask",
         uses: &[],
         never: &[],

@@ -46,11 +46,11 @@ pub enum Subject {
 
 impl Subject {
     /// The scopes asked for; `None` is all of them.
-    fn scopes(&self) -> Option<Vec<Scope>> {
+    fn scopes(&self) -> Option<Arc<[Scope]>> {
         match self {
             Self::Everything => None,
-            Self::Scopes(scopes) => Some(scopes.clone()),
-            Self::Room(room) => Some(vec![Scope::Room(*room)]),
+            Self::Scopes(scopes) => Some(scopes.as_slice().into()),
+            Self::Room(room) => Some([Scope::Room(*room)].into()),
         }
     }
 }
@@ -161,7 +161,7 @@ pub struct Stream {
     hall: Hall,
     by: Caller,
     subject: Subject,
-    scopes: Option<Vec<Scope>>,
+    scopes: Option<Arc<[Scope]>>,
     /// Everything up to here was handed on or is hidden.
     last: u64,
     /// The last position the client was told.
@@ -337,11 +337,14 @@ impl Stream {
     async fn pull(&mut self, is_heartbeat: bool) -> Result<(), End> {
         let (by, now) = (self.by, self.hall.now());
         let (scopes, last) = (self.scopes.clone(), self.last);
-        let read = self
-            .hall
+        let hall = self.hall.clone();
+        let turn = hall.inner.streams.turn().await;
+        let read = hall
             .store()
             .read(move |db| page::read(db, &by, scopes.as_deref(), last, now));
-        let page = match read.await {
+        let read = read.await;
+        drop(turn);
+        let page = match read {
             Ok(seen) => seen.value,
             Err(error) => {
                 tracing::warn!(?error, "a stream could not read the log");

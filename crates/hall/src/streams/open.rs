@@ -6,6 +6,7 @@ use std::{
 };
 
 use guildhall_domain::{Refusal, callers::Identity, ids::AgentId};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// How many streams may be open. Source: contract 1.11.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +29,15 @@ impl Default for StreamLimits {
     }
 }
 
+/// Pages read at one moment; more streams than this wait for their turn, so that a crowd of
+/// them never fills the store's queue.
+const PAGES_AT_ONCE: usize = 64;
+
 /// The streams that are open now.
 #[derive(Debug)]
 pub struct Open {
     limits: StreamLimits,
+    pages: Semaphore,
     /// A std mutex: held for counting alone, never over an await.
     counts: Arc<Mutex<Counts>>,
 }
@@ -53,6 +59,7 @@ impl Open {
     pub(crate) fn new(limits: StreamLimits) -> Self {
         Self {
             limits,
+            pages: Semaphore::new(PAGES_AT_ONCE),
             counts: Arc::default(),
         }
     }
@@ -63,6 +70,11 @@ impl Open {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .all
+    }
+
+    /// Waits for the turn to read a page; `None` only if the gate were closed, which it never is.
+    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.pages.acquire().await.ok()
     }
 
     /// Takes a place for one more stream of this caller.

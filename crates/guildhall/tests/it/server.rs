@@ -1,0 +1,173 @@
+//! The real binary on a data folder of its own, and the little HTTP these tests need.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use serde_json::Value;
+
+/// How long any one answer may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running server; killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) url: String,
+    data_dir: PathBuf,
+}
+
+impl Server {
+    /// Starts a server on `data_dir`; port 0 picks a free one.
+    pub(crate) fn start(data_dir: &Path, port: u16) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
+            .arg("serve")
+            .arg("--data-dir")
+            .arg(data_dir)
+            .args(["--bind", &format!("127.0.0.1:{port}")])
+            .env_remove("GUILDHALL_URL")
+            .env_remove("GUILDHALL_AGENT_TOKEN")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let hello = lines.next().expect("the server says that it runs").unwrap();
+        let url = hello.rsplit(' ').next().unwrap().to_owned();
+        Self {
+            child,
+            url,
+            data_dir: data_dir.to_owned(),
+        }
+    }
+
+    /// Kills the server as the kernel would, at this very moment.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks the server to stop and waits for its exit code.
+    pub(crate) fn stop(mut self) -> Option<i32> {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.child.wait().unwrap().code()
+    }
+
+    /// The server's process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its port.
+    pub(crate) fn port(&self) -> u16 {
+        self.url.rsplit(':').next().unwrap().parse().unwrap()
+    }
+
+    /// The discovery file's path.
+    pub(crate) fn discovery_file(&self) -> PathBuf {
+        self.data_dir.join("run").join("server.json")
+    }
+
+    /// One request that must be answered.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        ask(self.port(), method, path, body).expect("an answer")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A server that ended already is what we want.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One request on a connection of its own; `None` when the connection broke before the answer.
+pub(crate) fn ask(
+    port: u16,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> Option<(u16, Value)> {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    socket.set_read_timeout(Some(PATIENCE)).ok()?;
+    let body = body.map(Value::to_string).unwrap_or_default();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    socket.write_all(head.as_bytes()).ok()?;
+    socket.write_all(body.as_bytes()).ok()?;
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).ok()?;
+    let answer = String::from_utf8(answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let body = if body.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_str(body).ok()?
+    };
+    Some((status, body))
+}
+
+/// The seqs of the events that a stream brings behind `after`, until one is `until` or the
+/// connection breaks.
+pub(crate) fn events(port: u16, path: &str, after: u64, until: u64) -> Vec<u64> {
+    let frames = frames(port, path, after, until);
+    frames
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect()
+}
+
+/// The events themselves.
+pub(crate) fn frames(port: u16, path: &str, after: u64, until: u64) -> Vec<Value> {
+    let mut events = Vec::new();
+    let Ok(mut socket) = TcpStream::connect(("127.0.0.1", port)) else {
+        return events;
+    };
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nLast-Event-ID: {after}\r\n\r\n");
+    if socket.write_all(request.as_bytes()).is_err() {
+        return events;
+    }
+    for line in BufReader::new(socket).lines() {
+        let Ok(line) = line else { break };
+        // A frame cut off by a kill has no whole data line; its event comes again.
+        let data = line
+            .strip_prefix("data: ")
+            .and_then(|text| serde_json::from_str(text).ok());
+        let Some(event): Option<Value> = data else {
+            continue;
+        };
+        let seq = event["seq"].as_u64();
+        events.push(event);
+        if seq >= Some(until) {
+            break;
+        }
+    }
+    events
+}
+
+/// The newest event, as a read of the rooms says it.
+pub(crate) fn head(port: u16) -> u64 {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let request = "GET /api/rooms HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    let head = answer
+        .lines()
+        .find_map(|line| line.strip_prefix("x-event-seq: "));
+    head.expect("every read says at which event")
+        .trim()
+        .parse()
+        .unwrap()
+}

@@ -1,0 +1,9 @@
+//! The store as the hall uses it, on real files.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test says what went wrong by failing"
+)]
+
+mod events;
