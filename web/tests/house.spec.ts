@@ -1,4 +1,4 @@
-import { composer, expect, test, texts } from './house';
+import { composer, expect, live, test, texts } from './house';
 
 test('handles: refusals are said beside the field, and a given-up one is kept', async ({ house, windows }) => {
   await house.agent('Scribe');
@@ -129,6 +129,35 @@ test('three tabs of one browser hold one stream, and the next tab takes over', a
   await scribe.say(team.id, 'between two leaders');
   for (const page of others) await expect.poll(() => texts(page)).toEqual(['to all tabs', 'between two leaders']);
   await expect.poll(() => house.streams()).toBe(1);
+});
+
+test('without Web Locks every tab listens for itself, by WebSocket', async ({ house, windows }) => {
+  const team = await house.team();
+  const scribe = await house.agent('Scribe');
+  const first = await windows.open(`/rooms/${team.id}`, { withoutLocks: true });
+  const second = await first.context().newPage();
+  const sockets: string[] = [];
+  second.on('websocket', (socket) => sockets.push(new URL(socket.url()).pathname));
+  await second.goto(`${house.url}/rooms/${team.id}`);
+  await live(second);
+  expect(sockets).toEqual(['/api/events']);
+  await scribe.say(team.id, 'heard by both');
+  for (const page of [first, second]) await expect.poll(() => texts(page)).toEqual(['heard by both']);
+  await expect.poll(() => house.streams()).toBe(2);
+});
+
+test('another log at the same address makes the page read everything anew', async ({ house, windows }) => {
+  await house.post('/api/rooms', { kind: 'channel', title: 'Only in the first house' });
+  const page = await windows.open('/rooms');
+  const main = page.getByRole('main');
+  await expect(main.getByText('Only in the first house')).toBeVisible();
+  await house.kill();
+  house.forget();
+  await house.start();
+  await live(page);
+  await expect(main.getByText('Only in the first house')).toHaveCount(0);
+  await house.post('/api/rooms', { kind: 'channel', title: 'Only in the second' });
+  await expect(main.getByText('Only in the second')).toBeVisible();
 });
 
 test('keys: palette, places, key sheet, panel; and every address survives a reload', async ({ house, windows }) => {

@@ -52,6 +52,11 @@ export class House {
     await once(child, 'exit');
   }
 
+  /** Everything this server kept is gone; the next start is another house at the same address. */
+  forget(): void {
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
   async close(): Promise<void> {
     await this.kill();
     rmSync(this.dir, { recursive: true, force: true });
@@ -131,7 +136,7 @@ export class AgentVoice {
 
 /** A browser of its own: its own storage, its own leading tab. */
 export type Windows = {
-  open(path: string, look?: { theme?: 'light' | 'dark'; width?: number; height?: number }): Promise<Page>;
+  open(path: string, look?: { theme?: 'light' | 'dark'; width?: number; height?: number; withoutLocks?: boolean }): Promise<Page>;
 };
 
 type Fixtures = { house: House; windows: Windows };
@@ -148,10 +153,12 @@ export const test = base.extend<Fixtures>({
     const strangers: string[] = [];
     const broken: string[] = [];
     await use({
-      async open(path, { theme = 'light', width = 1280, height = 800 } = {}) {
+      async open(path, { theme = 'light', width = 1280, height = 800, withoutLocks = false } = {}) {
         const context = await newContext(browser, theme, width, height);
         opened.push(context);
         watch(context, house, strangers, broken);
+        // As on plain http off loopback, where the browser offers no Web Locks.
+        if (withoutLocks) await context.addInitScript('delete Navigator.prototype.locks');
         const page = await context.newPage();
         await page.goto(house.url + path);
         await live(page);
@@ -180,8 +187,9 @@ function watch(context: BrowserContext, house: House, strangers: string[], broke
   });
 }
 
+/** A page that was cut off may wait up to 15 s before it tries again. */
 export async function live(page: Page): Promise<void> {
-  await expect(page.getByRole('status').filter({ hasText: 'Live' })).toBeVisible();
+  await expect(page.getByRole('status').filter({ hasText: 'Live' })).toBeVisible({ timeout: 25_000 });
 }
 
 /** The texts of a room as they stand on the page, oldest first. */

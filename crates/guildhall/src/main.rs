@@ -1,5 +1,6 @@
 //! The guildhall binary: the server and every verb of its command line.
 
+mod cli;
 mod config;
 mod serve;
 
@@ -12,7 +13,8 @@ use clap::{Parser, Subcommand};
 #[command(
     version,
     propagate_version = true,
-    args_conflicts_with_subcommands = true
+    args_conflicts_with_subcommands = true,
+    after_help = "Example:\n  guildhall --data-dir ~/house"
 )]
 struct Guildhall {
     #[command(subcommand)]
@@ -23,8 +25,11 @@ struct Guildhall {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Starts the server; the verb when none is given.
+    /// Starts the server; the verb when none is given
+    #[command(after_help = "Example:\n  guildhall serve --bind 127.0.0.1:4747")]
     Serve(config::ServeArgs),
+    #[command(flatten)]
+    Ask(cli::Command),
 }
 
 fn main() -> ExitCode {
@@ -32,5 +37,6 @@ fn main() -> ExitCode {
     match verb {
         None => serve::run(serve),
         Some(Verb::Serve(args)) => serve::run(args),
+        Some(Verb::Ask(command)) => cli::run(command),
     }
 }

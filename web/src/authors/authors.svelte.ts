@@ -83,6 +83,8 @@ class Authors {
 
   #take(authors: Author[], seq: number): void {
     this.seq = seq;
+    const listed = new Set(authors.map(({ id }) => id));
+    for (const authorId of this.#byId.keys()) if (!listed.has(authorId)) this.#byId.delete(authorId);
     for (const author of authors) this.#byId.set(author.id, author);
   }
 }

@@ -18,6 +18,8 @@ export class Timeline {
   loaded = $state(false);
   loading = $state<'' | 'older' | 'newer' | 'all'>('');
   error = $state<unknown>(null);
+  /** True while the reader looks at the end of the list. */
+  follows = true;
   /** The newest seq of the room that this page knows of, held or not. */
   newest = $state(0);
   /** The entry that came last over the stream, for the live region. */
@@ -100,16 +102,22 @@ export class Timeline {
 
   #take(entry: Entry): void {
     this.newest = Math.max(this.newest, entry.seq);
-    this.#reconcile(entry);
-    const next = withEntry(this.window, entry);
+    if (entry.seq > lastSeq(this.window)) this.#arrived(entry, true);
+    const next = withEntry(this.window, entry, this.follows);
     if (next) this.#show(next);
     else void this.#fill();
   }
 
-  /** My own entry may come by the stream before its answer: then the "sending" one has arrived. */
-  #reconcile(entry: Entry): void {
-    if (entry.authorId !== authors.meId || entry.seq <= lastSeq(this.window)) return;
-    const match = this.pending.find((item) => item.state === 'sending' && item.text === entry.text);
+  /**
+   * My own entry may come before its answer, or although its answer was lost: then what waits has arrived.
+   * A refusal is an answer, so what was refused stays.
+   */
+  #arrived(entry: Entry, isLive: boolean): void {
+    if (entry.authorId !== authors.meId || this.pending.length === 0) return;
+    const same = this.pending.filter((item) => item.text === entry.text);
+    const unanswered = ({ state, error, at }: Pending) =>
+      state === 'failed' && (error === null || error.status === 0) && Date.parse(at) <= Date.parse(entry.createdAt);
+    const match = (isLive ? same.find((item) => item.state === 'sending') : undefined) ?? same.find(unanswered);
     if (match) this.discard(match.key);
   }
 
@@ -122,7 +130,10 @@ export class Timeline {
   #show(window: EntryWindow): void {
     this.window = window;
     this.newest = Math.max(this.newest, lastSeq(window));
-    for (const { authorId } of window.entries) void authors.ensure(authorId);
+    for (const entry of window.entries) {
+      void authors.ensure(entry.authorId);
+      this.#arrived(entry, false);
+    }
   }
 
   async #replace(read: () => ReturnType<typeof api.entries.page>, atEnd: boolean): Promise<void> {

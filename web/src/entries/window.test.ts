@@ -8,21 +8,21 @@ const held = (from: number, to: number) => withNewer(emptyWindow, run(from, to),
 
 test('an entry that came already is not doubled', () => {
   const window = held(1, 5);
-  expect(withEntry(window, run(5, 5)[0]!)).toBe(window);
+  expect(withEntry(window, run(5, 5)[0]!, true)).toBe(window);
 });
 
 test('the next entry is added, the one after a gap asks for a reading', () => {
-  expect(lastSeq(withEntry(held(1, 5), run(6, 6)[0]!)!)).toBe(6);
-  expect(withEntry(held(1, 5), run(8, 8)[0]!)).toBeNull();
+  expect(lastSeq(withEntry(held(1, 5), run(6, 6)[0]!, true)!)).toBe(6);
+  expect(withEntry(held(1, 5), run(8, 8)[0]!, true)).toBeNull();
 });
 
 test('the first entry of an empty room is added', () => {
-  expect(withEntry(emptyWindow, run(1, 1)[0]!)?.entries).toHaveLength(1);
+  expect(withEntry(emptyWindow, run(1, 1)[0]!, true)?.entries).toHaveLength(1);
 });
 
 test('a window that stands back in time leaves live entries out', () => {
   const back = { ...held(1, 5), hasNewer: true };
-  expect(withEntry(back, run(6, 6)[0]!)).toBe(back);
+  expect(withEntry(back, run(6, 6)[0]!, true)).toBe(back);
 });
 
 test('overlapping pages make one run without gap or repeat', () => {
@@ -39,4 +39,11 @@ test('a long window lets go of its far end and says so', () => {
   const longer = withNewer(held(1, WINDOW_MAX), run(WINDOW_MAX + 1, WINDOW_MAX + 10), false);
   expect(firstSeq(longer)).toBe(11);
   expect(longer).toMatchObject({ hasOlder: true, hasNewer: false });
+});
+
+test('who reads further up keeps what is read, however much comes', () => {
+  const full = held(1, WINDOW_MAX);
+  const next = run(WINDOW_MAX + 1, WINDOW_MAX + 1)[0]!;
+  expect(withEntry(full, next, false)).toEqual({ ...full, hasNewer: true });
+  expect(firstSeq(withEntry(full, next, true)!)).toBe(2);
 });

@@ -40,10 +40,12 @@ export function withNewer(window: EntryWindow, page: readonly Entry[], hasNewer:
 /**
  * A live entry. Behind a window that does not reach the newest entry it is left out,
  * as is one already held; null says that entries between are missing and must be read.
+ * `follows` = the reader looks at the end; for one who does not, a full window lets go of nothing in front.
  */
-export function withEntry(window: EntryWindow, entry: Entry): EntryWindow | null {
+export function withEntry(window: EntryWindow, entry: Entry, follows: boolean): EntryWindow | null {
   const last = lastSeq(window);
   if (window.hasNewer || (last > 0 && entry.seq <= last)) return window;
   if (entry.seq > last + 1) return null;
+  if (!follows && window.entries.length >= WINDOW_MAX) return { ...window, hasNewer: true };
   return withNewer(window, [entry], false);
 }

@@ -107,6 +107,8 @@ class Stream {
       down: () => this.#expectLine(),
     });
     window.addEventListener('online', this.retry);
+    // Whoever comes back to the page does not wait for the next try.
+    window.addEventListener('focus', () => this.state === 'lost' && this.retry());
   }
 
   #expectLine(): void {

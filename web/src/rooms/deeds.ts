@@ -5,7 +5,7 @@ import type { Room } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { roomPath } from '../shell/route';
 import { router } from '../shell/router.svelte';
-import type { MenuItem } from '../ui/Menu.svelte';
+import type { MenuItem } from '../ui/menu';
 import { toasts } from '../ui/toasts.svelte';
 import { openRooms } from './open-room.svelte';
 import { rooms } from './rooms.svelte';

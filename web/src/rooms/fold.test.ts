@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Entry, Room } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import { byActivity, foldRoom } from './fold';
+import { byActivity, foldRoom, plainTitle } from './fold';
 
 const room = (more: Partial<Room> = {}): Room =>
   ({
@@ -78,4 +78,11 @@ test('unknown events change nothing', () => {
 test('the newest activity stands first', () => {
   const list = [room({ id: 'a', lastActivityAt: 't1' }), room({ id: 'b', lastActivityAt: 't2' }), room({ id: 'c', lastActivityAt: 't2' })];
   expect(list.sort(byActivity).map(({ id }) => id)).toEqual(['c', 'b', 'a']);
+});
+
+test('a direct message is called by the others in it, unless somebody gave it a title', () => {
+  const participants = [{ id: 'me', displayName: 'Ada' }, { id: 'b', displayName: 'Scribe' }] as Room['participants'];
+  expect(plainTitle(room({ kind: 'dm', title: 'Ada, Scribe', participants }), 'me')).toBe('Scribe');
+  expect(plainTitle(room({ kind: 'dm', title: 'Lunch', participants }), 'me')).toBe('Lunch');
+  expect(plainTitle(room({ title: '#team' }), 'me')).toBe('team');
 });

@@ -81,8 +81,13 @@ export function byActivity(a: Room, b: Room): number {
   return a.id < b.id ? 1 : -1;
 }
 
-/** The name without its `#`: the sign stands beside it as an icon. */
-export function plainTitle(room: Pick<Room, 'title' | 'slug'>): string {
+/**
+ * The name as one calls the room: without the `#`, whose sign stands beside it,
+ * and a direct message that follows its members' names without one's own.
+ */
+export function plainTitle(room: Room, meId: string): string {
+  const names = (some: readonly AuthorSummary[]) => some.map(({ displayName }) => displayName).join(', ');
+  if (room.participants && room.title === names(room.participants)) return names(othersIn(room, meId));
   return room.title.replace(/^#/, '') || room.slug;
 }
 

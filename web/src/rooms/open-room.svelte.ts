@@ -2,7 +2,7 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
-import type { Member, Room, RoomDetail } from '../api/types';
+import type { Entry, Member, Room, RoomDetail } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { Timeline } from '../entries/timeline.svelte';
 import type { HallEvent, Signal } from '../events/frames';
@@ -54,14 +54,19 @@ export class OpenRoom {
   /** Reads the room and its newest entries; the "new" line is set anew. */
   async open(): Promise<void> {
     await this.loadDetail();
-    this.newAfter = this.mine?.lastReadSeq ?? null;
+    this.#markNew();
     if (!this.error) await this.timeline.loadNewest();
   }
 
   /** Comes back to a room that was kept true meanwhile. */
   reopen(): void {
     this.held = false;
-    if ((this.room?.unreadCount ?? 0) > 0) this.newAfter = this.#known;
+    this.#markNew();
+  }
+
+  /** The "new" line stands where one had read to, if there is anything to read. */
+  #markNew(): void {
+    this.newAfter = this.mine && (this.room?.unreadCount ?? 0) > 0 ? this.#known : null;
   }
 
   /** After a reset: everything again, while scroll, drafts and the "new" line stay. */
@@ -151,7 +156,9 @@ export class OpenRoom {
     } else if (event.type === 'room_member_removed') {
       this.#members.delete(event.data.authorId as string);
     } else if (event.type === 'entry_added') {
-      const { authorId } = event.data.entry as { authorId: string };
+      const { authorId, seq } = event.data.entry as Entry;
+      // What comes while one looks elsewhere is new when one looks again.
+      if (authorId !== authors.meId && !document.hasFocus() && this.#known >= seq - 1) this.newAfter = seq - 1;
       clearTimeout(this.#typing.get(authorId));
       this.#typing.delete(authorId);
     } else if (event.type === 'read_cursor' && event.data.authorId === authors.meId) {

@@ -6,7 +6,7 @@ import type { Author, Room, Warning } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
-import { byActivity, foldRoom, roomIdOf } from './fold';
+import { byActivity, foldRoom, plainTitle, roomIdOf } from './fold';
 
 class Rooms {
   loaded = $state(false);
@@ -97,3 +97,6 @@ class Rooms {
 }
 
 export const rooms = new Rooms();
+
+/** What the viewer calls the room. */
+export const nameOf = (room: Room): string => plainTitle(room, authors.meId);

@@ -3,9 +3,8 @@
 import { agents } from '../agents/agents.svelte';
 import { authors } from '../authors/authors.svelte';
 import { openDm } from '../rooms/deeds';
-import { plainTitle } from '../rooms/fold';
 import { newRoom } from '../rooms/new-room.svelte';
-import { rooms } from '../rooms/rooms.svelte';
+import { nameOf, rooms } from '../rooms/rooms.svelte';
 import type { IconName } from '../ui/icons';
 import { layout } from './layout.svelte';
 import { places } from './places';
@@ -23,7 +22,7 @@ function roomFindings(): Finding[] {
   return rooms.all.map((room) => ({
     key: `room ${room.id}`,
     icon: room.archived ? 'archive' : room.kind === 'channel' ? 'hash' : 'rooms',
-    name: plainTitle(room),
+    name: nameOf(room),
     note: room.archived ? 'archived room' : room.unreadCount ? `${room.unreadCount} unread` : 'room',
     words: room.title,
     deed: () => router.go(roomPath(room.id)),

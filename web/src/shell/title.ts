@@ -1,8 +1,7 @@
 /** What the tab and the breadcrumb say. */
 
 import { agents } from '../agents/agents.svelte';
-import { plainTitle } from '../rooms/fold';
-import { rooms } from '../rooms/rooms.svelte';
+import { nameOf, rooms } from '../rooms/rooms.svelte';
 import type { Route } from './route';
 
 /** The steps down to the present view; every step but the last has an address. */
@@ -20,7 +19,7 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       const room = rooms.get(route.id);
       return [
         { text: 'Rooms', path: '/rooms' },
-        { text: room ? (room.kind === 'channel' ? `#${plainTitle(room)}` : room.title) : 'Room', path: '' },
+        { text: room ? nameOf(room) : 'Room', path: '' },
       ];
     }
     case 'agent':

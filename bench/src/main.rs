@@ -1,0 +1,292 @@
+//! The benchmark: the server as its users run it, beside what the machine itself can do.
+//! It prints figures and judges them against the targets; it is no test and fails for no figure.
+//!
+//! `cargo xtask bench` builds the programs and starts it. The load generator runs on one thread,
+//! so that on two cores the server has the other one.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a terminal program: what it prints is what it is for"
+)]
+
+mod filling;
+mod http;
+mod machine;
+mod measure;
+mod pages;
+mod posts;
+mod rooms;
+mod server;
+mod starts;
+mod streams;
+mod table;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use filling::Filling;
+use guildhall_domain::ids::RoomId;
+use measure::Span;
+use server::House;
+use table::Row;
+
+/// Why the run could not go on.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+/// What everything here answers that can fail.
+type Result<T> = std::result::Result<T, Failure>;
+
+/// How much of everything.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    /// Rooms the caller belongs to.
+    rooms: usize,
+    /// Entries in the large room of the full store.
+    entries: u64,
+    /// Open streams.
+    streams: usize,
+    /// How long each row is measured.
+    span: Span,
+}
+
+impl Scale {
+    /// What the targets are about.
+    const FULL: Self = Self {
+        rooms: 1_000,
+        entries: 1_000_000,
+        streams: 2_000,
+        span: Span {
+            warm_up: Duration::from_secs(1),
+            measured: Duration::from_secs(6),
+        },
+    };
+
+    /// A quick look while something is being built.
+    const QUICK: Self = Self {
+        rooms: 1_000,
+        entries: 50_000,
+        streams: 500,
+        span: Span {
+            warm_up: Duration::from_millis(300),
+            measured: Duration::from_millis(1_500),
+        },
+    };
+}
+
+/// What the command line asks for.
+#[derive(Debug)]
+struct Ask {
+    /// The release build of the server.
+    server: PathBuf,
+    /// The stripped build, whose size is told.
+    dist: Option<PathBuf>,
+    /// Where the data folders go, on the disk to be measured; removed at the end.
+    folder: PathBuf,
+    scale: Scale,
+    is_json: bool,
+}
+
+impl Ask {
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Self> {
+        let (mut server, mut dist, mut folder) = (None, None, None);
+        let (mut scale, mut is_json) = (Scale::FULL, false);
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--server" => server = words.next().map(PathBuf::from),
+                "--dist" => dist = words.next().map(PathBuf::from),
+                "--folder" => folder = words.next().map(PathBuf::from),
+                "--quick" => scale = Scale::QUICK,
+                "--json" => is_json = true,
+                _ => return Err(format!("there is no option `{word}`").into()),
+            }
+        }
+        Ok(Self {
+            server: server.ok_or("--server names no program")?,
+            dist,
+            folder: folder.ok_or("--folder names no folder")?,
+            scale,
+            is_json,
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let outcome = Ask::read(std::env::args().skip(1)).and_then(|ask| {
+        raise_descriptor_limit()?;
+        let folder = Folder::new(&ask.folder)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(run(&ask, &folder.0))
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(ask: &Ask, folder: &Path) -> Result<()> {
+    let busy_before = machine::load_average();
+    let mut rows = measured(ask, folder).await?;
+    if let Some(dist) = &ask.dist {
+        rows.push(starts::size(dist)?);
+    }
+    let busy_after = machine::load_average();
+    let machine = machine::description(folder);
+    if ask.is_json {
+        let answer = serde_json::json!({
+            "rows": table::json(&rows),
+            "machine": machine,
+            "loadAverage": { "before": busy_before, "after": busy_after },
+        });
+        println!("{answer}");
+    } else {
+        println!("\n{}", table::text(&rows));
+        println!("machine: {machine}");
+        println!("load average before: {busy_before}, after: {busy_after}");
+    }
+    Ok(())
+}
+
+/// Every row that the release build is asked for.
+async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
+    let scale = &ask.scale;
+    let stores = Stores::fill(ask, folder).await?;
+    let Stores { few, many, .. } = &stores;
+
+    say("starts");
+    let mut rows = starts::ready(few, many, scale)?;
+    rows.push(starts::memory_at_rest(few).await?);
+
+    say("list of rooms");
+    let (few_server, many_server) = (few.start()?, many.start()?);
+    rooms::check_counts(&few_server, stores.few_unread).await?;
+    rooms::check_counts(&many_server, stores.few_unread + scale.entries).await?;
+    let listing = rooms::listing(&few_server, &many_server, stores.bare_listings, scale);
+    let mut listing = listing.await?;
+
+    say("pages of entries");
+    let page = pages::anywhere(&many_server, stores.large_room, &stores.bare_pages, scale);
+    listing.push(page.await?);
+    many_server.stop()?;
+
+    say("posts");
+    let bare_house = few.copy_to(folder.join("bare"))?;
+    let bare = posts::bare(&bare_house, stores.room, scale).await?;
+    let mut all = vec![posts::by_many(&few_server, stores.room, bare.rate, scale).await?];
+    all.extend(posts::by_one(&few_server, few, stores.room, &bare.single, scale).await?);
+    few_server.stop()?;
+
+    say("streams");
+    let server = few.start()?;
+    let streams = streams::to_all(&server, stores.room, scale).await?;
+    server.stop()?;
+
+    all.extend(listing);
+    all.extend(streams);
+    all.extend(rows);
+    Ok(all)
+}
+
+/// Two stores with the same rooms: one with few entries, one with very many in one room.
+struct Stores {
+    few: House,
+    many: House,
+    /// Posts that are unread to the owner in the first; the second has the large room's more.
+    few_unread: u64,
+    /// The room that holds the many.
+    large_room: RoomId,
+    /// A room with few entries and no agent.
+    room: RoomId,
+    /// Listings a second that the store reads by itself.
+    bare_listings: f64,
+    /// Pages that the full store reads by itself.
+    bare_pages: measure::Times,
+}
+
+impl Stores {
+    /// Entries in each room of either store.
+    const EACH: u64 = 10;
+
+    async fn fill(ask: &Ask, folder: &Path) -> Result<Self> {
+        let scale = &ask.scale;
+        say("rooms");
+        let few = House::new(&ask.server, folder.join("few"))?;
+        let server = few.start()?;
+        let rooms = filling::make_rooms(&server, scale.rooms).await?;
+        server.stop()?;
+        let [large_room, room, ..] = rooms[..] else {
+            return Err("too few rooms".into());
+        };
+        let filling = Filling::open(&few).await?;
+        filling.post_in(&rooms, Self::EACH).await?;
+        let bare_listings = rooms::bare_rate(filling, scale).await?;
+
+        say("entries");
+        let many = few.copy_to(folder.join("many"))?;
+        let filling = Filling::open(&many).await?;
+        filling.post_in(&[large_room], scale.entries).await?;
+        let bare_pages = pages::bare_times(&filling, large_room, scale).await?;
+        Ok(Self {
+            few,
+            many,
+            few_unread: rooms.len() as u64 * Self::EACH,
+            large_room,
+            room,
+            bare_listings,
+            bare_pages,
+        })
+    }
+}
+
+/// The folder of the run, gone when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(path: &Path) -> Result<Self> {
+        let path = path.join(format!("bench-data-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed lies beside the build's own files and goes with them.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Tells on the error output what is being done, so that the standard output is figures alone.
+fn say(what: &str) {
+    eprintln!("  measuring: {what}");
+}
+
+/// A failure of the store, which has no sentence of its own here.
+fn broken(error: guildhall_domain::Error) -> Failure {
+    match error {
+        guildhall_domain::Error::Refusal(refusal) => {
+            format!("the store refused: {refusal:?}").into()
+        }
+        guildhall_domain::Error::Fault(fault) => fault.into(),
+    }
+}
+
+/// Each open stream is a descriptor here as well, and two where nobody serves.
+fn raise_descriptor_limit() -> Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    )?;
+    Ok(())
+}

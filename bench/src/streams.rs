@@ -1,0 +1,225 @@
+//! Streams: how long one entry takes to the last of very many, and what an open one weighs.
+
+use std::{
+    io::Write,
+    net::{Ipv4Addr, SocketAddr, TcpListener as StdListener, TcpStream as StdStream},
+    time::{Duration, Instant},
+};
+
+use guildhall_domain::ids::RoomId;
+use serde_json::json;
+use tokio::{
+    io::AsyncReadExt,
+    net::TcpStream,
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::JoinSet,
+    time::timeout,
+};
+
+use crate::{
+    Failure, Result, Scale,
+    filling::TEXT,
+    http::{Client, find, get, post},
+    measure::Times,
+    server::Server,
+    table::{Amount, Row, Target},
+};
+
+/// Entries sent, one after the other.
+const ENTRIES: u32 = 20;
+/// How long the last stream may take before the run is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How every snapshot begins on a stream.
+const SNAPSHOT: &[u8] = b"event: snapshot\n";
+/// How every new entry begins on a stream.
+const ENTRY: &[u8] = b"event: entry_added\n";
+/// How every frame ends.
+const FRAME_END: &[u8] = b"\n\n";
+
+/// One entry to all streams of its room, and the memory they take.
+pub(crate) async fn to_all(server: &Server, room: RoomId, scale: &Scale) -> Result<Vec<Row>> {
+    let request = get(server.address, &format!("/api/rooms/{room}/events"));
+    let resting = server.resident_bytes()?;
+    let mut crowd = Crowd::default();
+    for _ in 0..scale.streams {
+        let client = Client::connect(server.address).await?;
+        let mut reader = Reader::new(client.into_stream(&request).await?);
+        reader.until(SNAPSHOT).await?;
+        crowd.join(reader);
+    }
+    let open = server.resident_bytes()?;
+    let mut poster = Client::connect(server.address).await?;
+    let entry = post(
+        server.address,
+        &format!("/api/rooms/{room}/entries"),
+        &json!({ "text": TEXT }),
+    );
+    let mut times = Times::default();
+    for _ in 0..ENTRIES {
+        let began = Instant::now();
+        poster.expect(&entry, 201).await?;
+        times.push(crowd.all_have_it().await? - began);
+    }
+    let busy = server.resident_bytes()?;
+    crowd.leave().await;
+    let bare = bare_times(scale).await?;
+    let memory = open.max(busy).saturating_sub(resting) as f64 / scale.streams as f64;
+    Ok(vec![
+        Row {
+            work: format!(
+                "one entry to {} streams, slowest of {ENTRIES}",
+                scale.streams
+            ),
+            measured: Amount::Millis(times.longest_ms()),
+            limit: Some((Amount::Millis(bare.longest_ms()), "bare sockets")),
+            targets: vec![Target::AtMost(Amount::Millis(250.0))],
+        },
+        Row {
+            work: "the same, p50".to_owned(),
+            measured: Amount::Millis(times.percentile_ms(50.0)),
+            limit: Some((Amount::Millis(bare.percentile_ms(50.0)), "bare sockets")),
+            targets: Vec::new(),
+        },
+        Row {
+            work: "memory of an open stream".to_owned(),
+            measured: Amount::Kib(memory / 1_024.0),
+            limit: None,
+            targets: vec![Target::AtMost(Amount::Kib(64.0))],
+        },
+    ])
+}
+
+/// The same bytes written straight to as many sockets, one after the other.
+async fn bare_times(scale: &Scale) -> Result<Times> {
+    let listener = StdListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address: SocketAddr = listener.local_addr()?;
+    let mut crowd = Crowd::default();
+    let mut sockets = Vec::with_capacity(scale.streams);
+    for _ in 0..scale.streams {
+        let far = TcpStream::connect(address).await?;
+        let (near, _) = listener.accept()?;
+        near.set_nodelay(true)?;
+        crowd.join(Reader::new(far));
+        sockets.push(near);
+    }
+    let mut times = Times::default();
+    for _ in 0..ENTRIES {
+        let began = Instant::now();
+        let writer = std::thread::spawn(move || write_to_all(sockets));
+        times.push(crowd.all_have_it().await? - began);
+        sockets = writer.join().map_err(|_| "the writing thread broke")??;
+    }
+    crowd.leave().await;
+    Ok(times)
+}
+
+fn write_to_all(mut sockets: Vec<StdStream>) -> Result<Vec<StdStream>> {
+    // As long as an entry's frame is.
+    let frame = format!("id: 1\nevent: entry_added\ndata: {}\n\n", "x".repeat(900));
+    for socket in &mut sockets {
+        socket.write_all(frame.as_bytes())?;
+    }
+    Ok(sockets)
+}
+
+/// Readers of as many streams, who tell when each has an entry.
+struct Crowd {
+    readers: JoinSet<Result<()>>,
+    tell: UnboundedSender<Instant>,
+    told: UnboundedReceiver<Instant>,
+}
+
+impl Default for Crowd {
+    fn default() -> Self {
+        let (tell, told) = unbounded_channel();
+        Self {
+            readers: JoinSet::new(),
+            tell,
+            told,
+        }
+    }
+}
+
+impl Crowd {
+    fn join(&mut self, mut reader: Reader) {
+        let tell = self.tell.clone();
+        self.readers.spawn(async move {
+            loop {
+                reader.until(ENTRY).await?;
+                tell.send(Instant::now())?;
+            }
+        });
+    }
+
+    /// The moment at which the last reader has the next entry.
+    async fn all_have_it(&mut self) -> Result<Instant> {
+        let all = async {
+            let mut last = Instant::now();
+            for _ in 0..self.readers.len() {
+                last = self.told.recv().await.ok_or("nobody reads any more")?;
+            }
+            Ok::<_, Failure>(last)
+        };
+        match timeout(PATIENCE, all).await {
+            Ok(last) => last,
+            Err(_) => Err("not every stream has the entry".into()),
+        }
+    }
+
+    async fn leave(mut self) {
+        self.readers.shutdown().await;
+    }
+}
+
+/// One stream's client side.
+struct Reader {
+    stream: TcpStream,
+    received: Vec<u8>,
+}
+
+impl Reader {
+    fn new(stream: TcpStream) -> Self {
+        Self {
+            stream,
+            received: Vec::new(),
+        }
+    }
+
+    /// Reads until a whole frame that begins with `mark` is there, and forgets it and all before.
+    async fn until(&mut self, mark: &[u8]) -> Result<()> {
+        loop {
+            if let Some(end) = frame_end(&self.received, mark) {
+                self.received.drain(..end);
+                if self.received.is_empty() {
+                    self.received = Vec::new();
+                }
+                return Ok(());
+            }
+            if self.stream.read_buf(&mut self.received).await? == 0 {
+                let text = String::from_utf8_lossy(&self.received);
+                return Err(format!("a stream ended: {text}").into());
+            }
+        }
+    }
+}
+
+/// Where the first frame that begins with `mark` ends.
+fn frame_end(received: &[u8], mark: &[u8]) -> Option<usize> {
+    let begins = find(received, mark)?;
+    let length = find(&received[begins..], FRAME_END)?;
+    Some(begins + length + FRAME_END.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_counts_only_when_it_is_whole() {
+        let text = b": keepalive\n\nid: 3\nevent: entry_added\ndata: {}\n\nrest";
+        assert_eq!(frame_end(text, ENTRY), Some(text.len() - 4));
+        assert_eq!(frame_end(&text[..40], ENTRY), None);
+        assert_eq!(frame_end(text, SNAPSHOT), None);
+    }
+}

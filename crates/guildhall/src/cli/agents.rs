@@ -1,0 +1,216 @@
+//! `guildhall agents`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    args::{self, ResponseMode},
+    desk::{Desk, name_of},
+    failures::Failure,
+    output::{Cell, View},
+    rooms::given,
+    target::Target,
+};
+
+/// What can be done with agents.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists agents, in the order of registration
+    #[command(after_help = "Example:\n  guildhall agents list")]
+    List(List),
+    /// Registers an agent
+    #[command(after_help = "Example:\n  guildhall agents add Ada --cwd ~/work --runtime rehearsal")]
+    Add(Add),
+    /// Shows one agent
+    #[command(after_help = "Example:\n  guildhall agents show ada")]
+    Show(args::Agent),
+    /// Changes an agent
+    #[command(
+        after_help = "Example:\n  guildhall agents update ada --description 'Keeps the build green'"
+    )]
+    Update(Update),
+    /// Retires an agent: its tokens die, what it wrote stays
+    #[command(after_help = "Example:\n  guildhall agents retire ada")]
+    Retire(args::Agent),
+}
+
+/// Which agents to list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct List {
+    /// Retired ones too
+    #[arg(long)]
+    include_retired: bool,
+}
+
+/// A new agent.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Add {
+    /// Its name, 1 to 64 characters
+    name: String,
+    /// Its working folder
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    cwd: PathBuf,
+    /// What runs it [default: the server's default runtime]
+    #[arg(long)]
+    runtime: Option<String>,
+    #[command(flatten)]
+    traits: Traits,
+    /// Do not make it a member of the room `team`
+    #[arg(long)]
+    no_team: bool,
+}
+
+/// An agent and what becomes of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    agent: args::Agent,
+    /// A new name, 1 to 64 characters
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    traits: Traits,
+}
+
+/// What can be said about an agent at its registration and later.
+#[derive(Clone, Debug, Args)]
+struct Traits {
+    /// What it is for, at most 500 characters
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// When it answers in channels
+    #[arg(long, value_enum)]
+    mode: Option<ResponseMode>,
+    /// What it may do without asking
+    #[arg(long, value_name = "MODE")]
+    permission_mode: Option<String>,
+    /// Its model
+    #[arg(long)]
+    model: Option<String>,
+    /// How hard it thinks
+    #[arg(long)]
+    effort: Option<String>,
+    /// I know that the permission mode lets it act unattended
+    #[arg(long)]
+    acknowledge_autonomy: bool,
+}
+
+const LIST: View = View {
+    list: Some("agents"),
+    id: "/id",
+    columns: &[
+        ("AGENT", Cell::Of(name)),
+        ("NAME", Cell::At("/name")),
+        ("RUNTIME", Cell::At("/runtime")),
+        ("STATE", Cell::At("/state")),
+        ("ANSWERS", Cell::At("/responseMode")),
+        ("FOLDER", Cell::At("/cwd")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const AGENT: View = View {
+    list: None,
+    id: "/id",
+    columns: &[
+        ("Name", Cell::At("/name")),
+        ("Handle", Cell::At("/handle")),
+        ("Description", Cell::At("/description")),
+        ("Runtime", Cell::At("/runtime")),
+        ("State", Cell::At("/state")),
+        ("Folder", Cell::At("/cwd")),
+        ("Answers", Cell::At("/responseMode")),
+        ("Permission mode", Cell::At("/permissionMode")),
+        ("Model", Cell::At("/model")),
+        ("Effort", Cell::At("/effort")),
+        ("Process", Cell::At("/liveProcess")),
+        ("Author", Cell::At("/authorId")),
+        ("Created", Cell::At("/createdAt")),
+        ("Id", Cell::At("/id")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    let answer = match verb {
+        Verb::List(ask) => return list(desk, &ask).await,
+        Verb::Add(ask) => {
+            let body = registration(ask)?;
+            desk.send(Method::POST, &Target::new("/api/agents"), Some(&body))
+                .await?
+        }
+        Verb::Show(agent) => desk.get(&target(desk, &agent).await?).await?,
+        Verb::Update(ask) => {
+            let mut body = traits(&ask.traits);
+            if let Some(name) = ask.name {
+                body["name"] = name.into();
+            }
+            if body.as_object().is_some_and(serde_json::Map::is_empty) {
+                let why = "say what to change; `guildhall agents update --help` lists it.";
+                return Err(Failure::Usage(why.to_owned()));
+            }
+            let target = target(desk, &ask.agent).await?;
+            desk.send(Method::PATCH, &target, Some(&body)).await?
+        }
+        Verb::Retire(agent) => {
+            let target = target(desk, &agent).await?;
+            desk.send(Method::DELETE, &target, None).await?
+        }
+    };
+    desk.output.show(&answer, &AGENT)
+}
+
+async fn list(desk: &Desk, ask: &List) -> Result<(), Failure> {
+    let target =
+        Target::new("/api/agents").query("includeRetired", ask.include_retired.then_some(true));
+    let answer = desk.get(&target).await?;
+    desk.output.show(&answer, &LIST)?;
+    if desk.output.is_for_people() {
+        let listing: Value = answer.json()?;
+        let warnings = listing["warnings"].as_array().into_iter().flatten();
+        for warning in warnings.filter_map(Value::as_str) {
+            desk.output.note(warning);
+        }
+    }
+    Ok(())
+}
+
+fn registration(ask: Add) -> Result<Value, Failure> {
+    // The server knows nothing of the folder this command runs in.
+    let cwd = std::path::absolute(&ask.cwd)?;
+    let cwd = cwd.components().collect::<PathBuf>();
+    let cwd = cwd
+        .to_str()
+        .ok_or_else(|| Failure::Usage("the working folder's name is no UTF-8 text.".to_owned()))?;
+    let mut body = traits(&ask.traits);
+    body["name"] = ask.name.into();
+    body["cwd"] = cwd.into();
+    if let Some(runtime) = ask.runtime {
+        body["runtime"] = runtime.into();
+    }
+    if ask.no_team {
+        body["joinTeam"] = false.into();
+    }
+    Ok(body)
+}
+
+fn traits(traits: &Traits) -> Value {
+    given(json!({
+        "description": traits.description,
+        "responseMode": traits.mode.and_then(args::word),
+        "permissionMode": traits.permission_mode,
+        "model": traits.model,
+        "effort": traits.effort,
+        "acknowledgedAutonomy": traits.acknowledge_autonomy.then_some(true),
+    }))
+}
+
+async fn target(desk: &Desk, agent: &args::Agent) -> Result<Target, Failure> {
+    Ok(Target::agent(&desk.agent_id(&agent.agent).await?))
+}
+
+fn name(agent: &Value) -> String {
+    name_of(&json!({"handle": agent["handle"], "displayName": agent["name"]}))
+}

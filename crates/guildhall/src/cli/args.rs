@@ -1,0 +1,112 @@
+//! Arguments that every command takes, and what commands make of them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
+
+/// A noun with its verbs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Noun<V: Subcommand> {
+    #[command(subcommand)]
+    pub(super) verb: V,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// A command without verbs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Single<A: Args> {
+    #[command(flatten)]
+    pub(super) ask: A,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// What every command takes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Server and output")]
+pub(crate) struct Common {
+    /// Address of the server [default: the one that uses the data folder]
+    #[arg(long, global = true, env = "GUILDHALL_URL", value_name = "URL")]
+    pub(super) url: Option<String>,
+    /// Data folder of the server
+    #[arg(long, global = true, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
+    pub(super) data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) printing: Printing,
+}
+
+/// In which form the answer is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Printing {
+    /// Print the server's answer, byte for byte
+    #[arg(long, global = true, conflicts_with_all = ["jsonl", "quiet"])]
+    pub(super) json: bool,
+    /// Print one JSON object a line
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    pub(super) jsonl: bool,
+    /// Print ids only
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
+    /// Print control characters as they are; never on a terminal
+    #[arg(long, global = true)]
+    pub(super) raw: bool,
+}
+
+/// No arguments of its own.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Nothing {}
+
+/// A room, as a person names one.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Room {
+    /// The room: its id, its slug (`ops` or `#ops`), or its title
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(super) room: String,
+}
+
+/// An author, as a person names one.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Author {
+    /// The author: its id, its handle (`ada` or `@ada`), or its name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(super) author: String,
+}
+
+/// An agent, as a person names one.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Agent {
+    /// The agent: its id, its handle (`ada` or `@ada`), or its name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(super) agent: String,
+}
+
+/// When an agent answers.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ResponseMode {
+    /// To every post.
+    Always,
+    /// Where it is named or takes part.
+    Engaged,
+    /// In direct messages only.
+    DirectOnly,
+    /// Where it is named.
+    MentionOnly,
+    /// Never.
+    Silent,
+}
+
+/// Beginning or end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
+/// The word of a value on the wire: the same as on the command line.
+pub(super) fn word(value: impl ValueEnum + Copy) -> Option<String> {
+    let value = value.to_possible_value()?;
+    Some(value.get_name().to_owned())
+}

@@ -1,0 +1,210 @@
+//! `guildhall authors`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    args,
+    desk::{Desk, name_of},
+    failures::Failure,
+    output::{Cell, View},
+    rooms::given,
+    target::Target,
+};
+
+/// What can be done with authors.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists authors
+    #[command(after_help = "Example:\n  guildhall authors list --kind agent")]
+    List(List),
+    /// Shows one author
+    #[command(after_help = "Example:\n  guildhall authors show @ada")]
+    Show(args::Author),
+    /// Shows the author you write as
+    #[command(after_help = "Example:\n  guildhall authors me")]
+    Me,
+    /// Changes how an author looks
+    #[command(after_help = "Example:\n  guildhall authors update ada --emoji 🦉 --color '#3366cc'")]
+    Update(Update),
+    /// Gives an author a handle, or takes it away
+    #[command(
+        after_help = "Examples:\n  guildhall authors handle Ada ada\n  guildhall authors handle ada --clear"
+    )]
+    Handle(Handle),
+    /// Shows the handles an author has and may take back
+    #[command(after_help = "Example:\n  guildhall authors handles ada")]
+    Handles(args::Author),
+}
+
+/// Which authors to list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct List {
+    /// Part of the name or handle
+    #[arg(long, value_name = "PART")]
+    q: Option<String>,
+    /// Only this kind
+    #[arg(long, value_enum)]
+    kind: Option<Kind>,
+    /// Retired ones too
+    #[arg(long)]
+    include_retired: bool,
+    /// How many, 1 to 200 [default: 50]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Where the page before ended
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+/// What kind of author.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    /// A person.
+    Human,
+    /// An agent.
+    Agent,
+    /// The house itself.
+    System,
+}
+
+/// An author and what becomes of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    author: args::Author,
+    #[command(flatten)]
+    change: Change,
+}
+
+#[derive(Clone, Debug, Args)]
+#[group(required = true, multiple = true)]
+struct Change {
+    /// The name, 1 to 80 characters
+    #[arg(long, value_name = "NAME")]
+    display_name: Option<String>,
+    /// One emoji; an empty text clears it
+    #[arg(long)]
+    emoji: Option<String>,
+    /// `#rrggbb`; an empty text clears it
+    #[arg(long)]
+    color: Option<String>,
+    /// An https address or a path of this server; an empty text clears it
+    #[arg(long, value_name = "URL")]
+    image_url: Option<String>,
+}
+
+/// An author's handle.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Handle {
+    #[command(flatten)]
+    author: args::Author,
+    /// The handle, with or without `@`
+    #[arg(required_unless_present = "clear", conflicts_with = "clear")]
+    handle: Option<String>,
+    /// Take the handle away; it stays reserved for this author
+    #[arg(long)]
+    clear: bool,
+}
+
+const LIST: View = View {
+    list: Some("authors"),
+    id: "/id",
+    columns: &[
+        ("AUTHOR", Cell::Of(name_of)),
+        ("NAME", Cell::At("/displayName")),
+        ("KIND", Cell::At("/kind")),
+        ("RETIRED", Cell::At("/retired")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const AUTHOR: View = View {
+    list: None,
+    id: "/id",
+    columns: &[
+        ("Name", Cell::At("/displayName")),
+        ("Handle", Cell::At("/handle")),
+        ("Kind", Cell::At("/kind")),
+        ("Emoji", Cell::At("/emoji")),
+        ("Color", Cell::At("/color")),
+        ("Image", Cell::At("/imageUrl")),
+        ("Agent", Cell::At("/agentRef")),
+        ("Retired", Cell::At("/retired")),
+        ("Id", Cell::At("/id")),
+    ],
+};
+
+const HANDLES: View = View {
+    list: None,
+    id: "/current",
+    columns: &[
+        ("Handle", Cell::At("/current")),
+        ("Reserved", Cell::Of(reserved)),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::List(ask) => list(desk, ask).await,
+        Verb::Show(author) => {
+            let target = target(desk, &author).await?;
+            desk.output.show(&desk.get(&target).await?, &AUTHOR)
+        }
+        Verb::Me => {
+            let answer = desk.get(&Target::author("me")).await?;
+            desk.output.show(&answer, &AUTHOR)
+        }
+        Verb::Update(ask) => {
+            let target = target(desk, &ask.author).await?;
+            let body = given(json!({
+                "displayName": ask.change.display_name,
+                "emoji": ask.change.emoji,
+                "color": ask.change.color,
+                "imageUrl": ask.change.image_url,
+            }));
+            let answer = desk.send(Method::PATCH, &target, Some(&body)).await?;
+            desk.output.show(&answer, &AUTHOR)
+        }
+        Verb::Handle(ask) => {
+            let target = target(desk, &ask.author).await?.then("handle");
+            let body = json!({"handle": ask.handle.unwrap_or_default()});
+            let answer = desk.send(Method::PATCH, &target, Some(&body)).await?;
+            desk.output.show(&answer, &AUTHOR)
+        }
+        Verb::Handles(author) => {
+            let target = target(desk, &author).await?.then("handles");
+            desk.output.show(&desk.get(&target).await?, &HANDLES)
+        }
+    }
+}
+
+async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+    let target = Target::new("/api/rooms/authors")
+        .query("q", ask.q)
+        .query("kind", ask.kind.and_then(args::word))
+        .query("includeRetired", ask.include_retired.then_some(true))
+        .query("limit", ask.limit)
+        .query("cursor", ask.cursor);
+    let answer = desk.get(&target).await?;
+    desk.output.show(&answer, &LIST)?;
+    if desk.output.is_for_people() {
+        let page: Value = answer.json()?;
+        if let Some(next) = page["nextCursor"].as_str() {
+            desk.output
+                .note(&format!("There are more: --cursor {next}"));
+        }
+    }
+    Ok(())
+}
+
+async fn target(desk: &Desk, author: &args::Author) -> Result<Target, Failure> {
+    Ok(Target::author(&desk.author_id(&author.author).await?))
+}
+
+fn reserved(handles: &Value) -> String {
+    let reserved = handles["reserved"].as_array().into_iter().flatten();
+    let reserved: Vec<_> = reserved.filter_map(|one| one["handle"].as_str()).collect();
+    reserved.join(", ")
+}

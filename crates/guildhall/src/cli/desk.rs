@@ -1,0 +1,239 @@
+//! What every command works with: a server to ask and a place to print.
+//! Names that people give to rooms, authors and agents become ids here; a name that nothing
+//! bears goes to the server as it is, so that the refusal is the server's own.
+
+use std::collections::HashMap;
+
+use http::Method;
+use serde_json::Value;
+
+use super::{
+    args::Common,
+    client::{Answer, Client, Load},
+    failures::Failure,
+    output::Output,
+    server::Server,
+    target::Target,
+};
+
+/// The variable that makes a command speak as an agent.
+const AGENT_TOKEN: &str = "GUILDHALL_AGENT_TOKEN";
+
+/// A server to ask and a place to print.
+#[derive(Debug)]
+pub(super) struct Desk {
+    /// Asks the server.
+    pub(super) client: Client,
+    /// Prints what it answers.
+    pub(super) output: Output,
+}
+
+impl Desk {
+    /// The desk that the arguments and the environment describe.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when they name no server.
+    pub(super) fn new(common: Common) -> Result<Self, Failure> {
+        let server = Server::named(common.url.as_deref(), common.data_dir)?;
+        // Never an argument: arguments are seen by everybody who lists processes.
+        let token = match std::env::var(AGENT_TOKEN) {
+            Ok(token) => Some(token),
+            Err(std::env::VarError::NotPresent) => None,
+            Err(std::env::VarError::NotUnicode(_)) => {
+                return Err(Failure::Usage(format!("{AGENT_TOKEN} holds no token.")));
+            }
+        };
+        Ok(Self {
+            client: Client::new(server, token.as_deref())?,
+            output: Output::new(common.printing),
+        })
+    }
+
+    /// Reads.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no.
+    pub(super) async fn get(&self, target: &Target) -> Result<Answer, Failure> {
+        let answer = self
+            .client
+            .ask(Method::GET, target.as_str(), Load::default())
+            .await?;
+        answer.success()
+    }
+
+    /// Changes something.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no, or that a person is needed first.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        target: &Target,
+        body: Option<&Value>,
+    ) -> Result<Answer, Failure> {
+        let json = body.map(|body| body.to_string().into_bytes());
+        let load = Load {
+            json,
+            last_event_id: None,
+        };
+        self.client
+            .ask(method, target.as_str(), load)
+            .await?
+            .success()
+    }
+
+    /// The id of the room that `named` means.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when two rooms bear the name.
+    pub(super) async fn room_id(&self, named: &str) -> Result<String, Failure> {
+        if is_id(named) {
+            return Ok(named.to_owned());
+        }
+        let target = Target::new("/api/rooms").query("includeArchived", Some(true));
+        let listing: Value = self.get(&target).await?.json()?;
+        let rooms = items(&listing, "rooms");
+        let slug = named.strip_prefix('#').unwrap_or(named);
+        let open = |room: &&Value| room["archived"] != Value::Bool(true);
+        let mut tries = vec![
+            bearers(rooms.iter().filter(open), "slug", slug),
+            bearers(rooms.iter(), "slug", slug),
+        ];
+        if !named.starts_with('#') {
+            tries.push(bearers(rooms.iter().filter(open), "title", named));
+            tries.push(bearers(rooms.iter(), "title", named));
+        }
+        only("rooms", named, tries)
+    }
+
+    /// The id of the author that `named` means.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when two authors bear the name.
+    pub(super) async fn author_id(&self, named: &str) -> Result<String, Failure> {
+        if is_id(named) {
+            return Ok(named.to_owned());
+        }
+        let handle = named.strip_prefix('@').unwrap_or(named);
+        let authors = self.authors(Some(handle)).await?;
+        let mut tries = vec![bearers(authors.iter(), "handle", handle)];
+        if !named.starts_with('@') {
+            let here = |author: &&Value| author["retired"] != Value::Bool(true);
+            tries.push(bearers(authors.iter().filter(here), "displayName", named));
+            tries.push(bearers(authors.iter(), "displayName", named));
+        }
+        only("authors", named, tries)
+    }
+
+    /// The id of the agent that `named` means.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when two agents bear the name.
+    pub(super) async fn agent_id(&self, named: &str) -> Result<String, Failure> {
+        if is_id(named) {
+            return Ok(named.to_owned());
+        }
+        let target = Target::new("/api/agents").query("includeRetired", Some(true));
+        let listing: Value = self.get(&target).await?.json()?;
+        let agents = items(&listing, "agents");
+        let handle = named.strip_prefix('@').unwrap_or(named);
+        let mut tries = vec![bearers(agents.iter(), "handle", handle)];
+        if !named.starts_with('@') {
+            let at_work = |agent: &&Value| agent["state"] != "retired";
+            tries.push(bearers(agents.iter().filter(at_work), "name", named));
+            tries.push(bearers(agents.iter(), "name", named));
+        }
+        only("agents", named, tries)
+    }
+
+    /// What people call each author: its handle, else its name.
+    pub(super) async fn author_names(&self) -> Result<HashMap<String, String>, Failure> {
+        let authors = self.authors(None).await?;
+        let name = |author: &Value| Some((author["id"].as_str()?.to_owned(), name_of(author)));
+        Ok(authors.iter().filter_map(name).collect())
+    }
+
+    /// What people call each author and each room.
+    pub(super) async fn names(&self) -> Result<HashMap<String, String>, Failure> {
+        let mut names = self.author_names().await?;
+        let target = Target::new("/api/rooms").query("includeArchived", Some(true));
+        let listing: Value = self.get(&target).await?.json()?;
+        for room in items(&listing, "rooms") {
+            if let Some(id) = room["id"].as_str() {
+                names.insert(id.to_owned(), room_name(room));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Every author whose name or handle holds `part`, page by page.
+    async fn authors(&self, part: Option<&str>) -> Result<Vec<Value>, Failure> {
+        let mut authors = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let target = Target::new("/api/rooms/authors")
+                .query("q", part)
+                .query("includeRetired", Some(true))
+                .query("limit", Some(200))
+                .query("cursor", cursor);
+            let page: Value = self.get(&target).await?.json()?;
+            authors.extend_from_slice(items(&page, "authors"));
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = Some(next.to_owned()),
+                None => return Ok(authors),
+            }
+        }
+    }
+}
+
+/// What people call an author: `@handle`, else its name.
+pub(super) fn name_of(author: &Value) -> String {
+    match (author["handle"].as_str(), author["displayName"].as_str()) {
+        (Some(handle), _) if !handle.is_empty() => format!("@{handle}"),
+        (_, name) => name.unwrap_or_default().to_owned(),
+    }
+}
+
+/// What people call a room: `#slug` for a channel, its title for a direct message.
+pub(super) fn room_name(room: &Value) -> String {
+    match (room["slug"].as_str(), room["title"].as_str()) {
+        (Some(slug), _) if !slug.is_empty() => format!("#{slug}"),
+        (_, title) => title.unwrap_or("direct message").to_owned(),
+    }
+}
+
+fn items<'a>(listing: &'a Value, list: &str) -> &'a [Value] {
+    listing[list].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The ids of those whose `member` is `name`, whatever the case.
+fn bearers<'a>(items: impl Iterator<Item = &'a Value>, member: &str, name: &str) -> Vec<&'a str> {
+    let name = name.to_lowercase();
+    items
+        .filter(|item| item[member].as_str().map(str::to_lowercase).as_ref() == Some(&name))
+        .filter_map(|item| item["id"].as_str())
+        .collect()
+}
+
+/// The one bearer of the first try that finds any.
+fn only(what: &str, named: &str, tries: Vec<Vec<&str>>) -> Result<String, Failure> {
+    match tries.into_iter().find(|ids| !ids.is_empty()).as_deref() {
+        None => Ok(named.to_owned()),
+        Some([id]) => Ok((*id).to_owned()),
+        Some(ids) => Err(Failure::Usage(format!(
+            "{} {what} are called {named:?}; name one by its id: {}.",
+            ids.len(),
+            ids.join(", ")
+        ))),
+    }
+}
+
+/// Whether `text` is a UUID in its written form.
+fn is_id(text: &str) -> bool {
+    let mut bytes = text.bytes().enumerate();
+    text.len() == 36
+        && bytes.all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}

@@ -1,0 +1,117 @@
+//! Why a command did not do what it was asked, and the exit code that says so.
+//! Source: design of the command line, "Errors" and the table of exit codes.
+
+use std::io;
+
+use http::StatusCode;
+use serde_json::Value;
+
+use super::{client::Answer, text};
+
+/// The exit code of a refusal: any 4xx.
+const REFUSED: u8 = 1;
+/// The exit code of wrong usage.
+const USAGE: u8 = 2;
+/// The exit code when no server was reached.
+const UNREACHED: u8 = 3;
+/// The exit code of a fault of the server.
+const FAULT: u8 = 4;
+/// The exit code when a person is needed first.
+const PERSON_NEEDED: u8 = 5;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The command line cannot be carried out as it stands.
+    Usage(String),
+    /// No server was reached, or it went away before it answered.
+    Unreached(String),
+    /// The server answered something else than a success.
+    Answered(Answer),
+    /// A success whose body cannot be understood.
+    Unreadable(String),
+    /// Standard output or input failed.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Failure {
+    /// What the process exits with.
+    pub(super) fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => USAGE,
+            Self::Unreached(_) => UNREACHED,
+            Self::Answered(answer) => code_of(answer.status),
+            Self::Unreadable(_) => FAULT,
+            // Whoever closed the pipe has read enough.
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Self::Io(_) => FAULT,
+        }
+    }
+
+    /// What is written to standard error; `as_json` asks for the server's own words, byte for byte.
+    pub(super) fn message(&self, as_json: bool) -> Vec<u8> {
+        match self {
+            Self::Answered(answer) if as_json && !answer.body.is_empty() => {
+                let mut message = answer.body.to_vec();
+                message.push(b'\n');
+                message
+            }
+            Self::Answered(answer) => sentence(answer).into_bytes(),
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Vec::new(),
+            Self::Io(error) => format!("guildhall: {error}\n").into_bytes(),
+            Self::Usage(why) | Self::Unreached(why) | Self::Unreadable(why) => {
+                format!("guildhall: {}\n", text::one_line(why)).into_bytes()
+            }
+        }
+    }
+}
+
+/// The exit code of an answer that was read whole.
+pub(super) fn code_of(status: StatusCode) -> u8 {
+    match status {
+        StatusCode::ACCEPTED => PERSON_NEEDED,
+        status if status.is_success() => 0,
+        status if status.is_client_error() => REFUSED,
+        _ => FAULT,
+    }
+}
+
+/// The envelope for a person: its sentence, its code, the request's id, and what each field lacks.
+fn sentence(answer: &Answer) -> String {
+    let envelope: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let status = answer.status.as_u16().to_string();
+    let error = envelope["error"].as_str();
+    let error = error.map_or_else(
+        || format!("the server answered with status {status}."),
+        str::to_owned,
+    );
+    let code = envelope["code"].as_str().unwrap_or(&status);
+    let request = answer.request_id.as_deref().unwrap_or("unknown");
+    let mut message = format!(
+        "guildhall: {}\n  code {}, request {}\n",
+        text::one_line(&error),
+        text::one_line(code),
+        text::one_line(request)
+    );
+    let details = &envelope["details"];
+    for problem in texts(&details["formErrors"]) {
+        message.push_str(&format!("  {problem}\n"));
+    }
+    for (field, problems) in details["fieldErrors"].as_object().into_iter().flatten() {
+        for problem in texts(problems) {
+            message.push_str(&format!("  {}: {problem}\n", text::one_line(field)));
+        }
+    }
+    message
+}
+
+fn texts(list: &Value) -> impl Iterator<Item = String> {
+    let list = list.as_array().into_iter().flatten();
+    list.filter_map(Value::as_str).map(text::one_line)
+}

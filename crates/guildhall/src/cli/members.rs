@@ -1,0 +1,143 @@
+//! `guildhall members`.
+
+use clap::{Args, Subcommand};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    args::{self, ResponseMode},
+    desk::{Desk, name_of},
+    failures::Failure,
+    output::{Cell, View},
+    rooms::given,
+    target::Target,
+};
+
+/// What can be done with members.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists the members of a room
+    #[command(after_help = "Example:\n  guildhall members list ops")]
+    List(args::Room),
+    /// Adds an author to a room
+    #[command(after_help = "Example:\n  guildhall members add ops ada --mode mention-only")]
+    Add(Add),
+    /// Changes when an agent answers in a room
+    #[command(after_help = "Example:\n  guildhall members update ops ada --mode always")]
+    Update(Update),
+    /// Takes an author out of a room
+    #[command(after_help = "Example:\n  guildhall members remove ops ada")]
+    Remove(Member),
+}
+
+/// A member of a room.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Member {
+    #[command(flatten)]
+    room: args::Room,
+    #[command(flatten)]
+    author: args::Author,
+}
+
+/// A new member.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Add {
+    #[command(flatten)]
+    member: Member,
+    /// When an agent answers here [default: its own mode, `always` in a direct message]
+    #[arg(long, value_enum)]
+    mode: Option<ResponseMode>,
+}
+
+/// A member and what becomes of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    member: Member,
+    /// When an agent answers here
+    #[arg(long, value_enum)]
+    mode: ResponseMode,
+}
+
+const LIST: View = View {
+    list: Some("members"),
+    id: "/authorId",
+    columns: &[
+        ("AUTHOR", Cell::Of(name)),
+        ("NAME", Cell::At("/author/displayName")),
+        ("KIND", Cell::At("/author/kind")),
+        ("ANSWERS", Cell::Of(mode)),
+        ("READ TO", Cell::At("/lastReadSeq")),
+        ("JOINED", Cell::At("/joinedAt")),
+        ("ID", Cell::At("/authorId")),
+    ],
+};
+
+const MEMBER: View = View {
+    list: None,
+    id: "/authorId",
+    columns: &[
+        ("Author", Cell::Of(name)),
+        ("Name", Cell::At("/author/displayName")),
+        ("Kind", Cell::At("/author/kind")),
+        ("Answers", Cell::Of(mode)),
+        ("Joined", Cell::At("/joinedAt")),
+        ("Id", Cell::At("/authorId")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::List(room) => {
+            let target = members(desk, &room).await?;
+            desk.output.show(&desk.get(&target).await?, &LIST)
+        }
+        Verb::Add(ask) => {
+            let target = members(desk, &ask.member.room).await?;
+            let author = desk.author_id(&ask.member.author.author).await?;
+            let mode = ask.mode.and_then(args::word);
+            let body = given(json!({"authorId": author, "responseMode": mode}));
+            let answer = desk.send(Method::POST, &target, Some(&body)).await?;
+            desk.output.show(&answer, &MEMBER)
+        }
+        Verb::Update(ask) => {
+            let target = member(desk, &ask.member).await?;
+            let body = json!({"responseMode": args::word(ask.mode)});
+            let answer = desk.send(Method::PATCH, &target, Some(&body)).await?;
+            desk.output.show(&answer, &MEMBER)
+        }
+        Verb::Remove(ask) => {
+            let target = member(desk, &ask).await?;
+            desk.send(Method::DELETE, &target, None).await?;
+            let (author, room) = (&ask.author.author, &ask.room.room);
+            desk.output
+                .done(&format!("{author} is no member of {room} any more."))
+        }
+    }
+}
+
+async fn members(desk: &Desk, room: &args::Room) -> Result<Target, Failure> {
+    let room = desk.room_id(&room.room).await?;
+    Ok(Target::room(&room).then("members"))
+}
+
+async fn member(desk: &Desk, ask: &Member) -> Result<Target, Failure> {
+    let members = members(desk, &ask.room).await?;
+    Ok(members.then(&desk.author_id(&ask.author.author).await?))
+}
+
+fn name(member: &Value) -> String {
+    name_of(&member["author"])
+}
+
+/// A person's mode is inert, so it is not shown.
+fn mode(member: &Value) -> String {
+    if member["author"]["kind"] == "agent" {
+        member["responseMode"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    } else {
+        String::new()
+    }
+}

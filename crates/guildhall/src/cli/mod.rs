@@ -1,0 +1,143 @@
+//! The command line: every operation of the interface as `guildhall <noun> <verb>`.
+//! It is a client like any other: it opens neither the database nor a file of the data folder
+//! but the one that says where the server is, and it decides nothing that the server decides.
+
+mod agents;
+mod api;
+mod args;
+mod authors;
+mod client;
+mod desk;
+mod entries;
+mod events;
+mod failures;
+mod frames;
+mod members;
+mod openapi;
+mod operations;
+mod output;
+mod read_cursors;
+mod rooms;
+mod server;
+mod signals;
+mod status;
+mod target;
+mod text;
+mod tokens;
+mod whoami;
+
+use std::process::ExitCode;
+
+use args::{Common, Nothing, Noun, Single};
+use clap::Subcommand;
+use desk::Desk;
+use failures::Failure;
+
+/// Every command that asks a server.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Shows whether the server runs, and what it is
+    #[command(after_help = "Example:\n  guildhall status")]
+    Status(Single<status::Ask>),
+    /// Shows who the server takes you for
+    #[command(after_help = "Example:\n  guildhall whoami")]
+    Whoami(Single<Nothing>),
+    /// Rooms: channels and direct messages
+    Rooms(Noun<rooms::Verb>),
+    /// Who belongs to a room
+    Members(Noun<members::Verb>),
+    /// Writes a post
+    #[command(
+        after_help = "Examples:\n  guildhall post ops 'the build is green'\n  git log -1 | guildhall post '#ops' -"
+    )]
+    Post(Single<entries::Post>),
+    /// What was written in a room
+    Entries(Noun<entries::Verb>),
+    /// How far you have read a room
+    ReadCursor(Noun<read_cursors::Verb>),
+    /// Tells a room that you type or look at something
+    #[command(after_help = "Example:\n  guildhall signal ops typing on")]
+    Signal(Single<signals::Ask>),
+    /// Authors: people, agents and the house itself
+    Authors(Noun<authors::Verb>),
+    /// Registered agents
+    Agents(Noun<agents::Verb>),
+    /// Tokens with which agents speak
+    Tokens(Noun<tokens::Verb>),
+    /// Follows what happens, also across restarts of the server
+    #[command(
+        after_help = "Examples:\n  guildhall events --jsonl\n  guildhall events --scope hall --after 120"
+    )]
+    Events(Single<events::Ask>),
+    /// Shows the interface: every operation and its command
+    #[command(after_help = "Example:\n  guildhall openapi --json > openapi.json")]
+    Openapi(Single<Nothing>),
+    /// Prints what the server measures, as Prometheus text
+    #[command(after_help = "Example:\n  guildhall metrics")]
+    Metrics(Single<Nothing>),
+    /// Sends any request and prints the answer as it is
+    #[command(
+        after_help = "Example:\n  guildhall api POST /api/rooms --data '{\"kind\":\"channel\",\"title\":\"Ops\"}'"
+    )]
+    Api(Single<api::Ask>),
+}
+
+/// Runs one command to its end.
+pub(crate) fn run(command: Command) -> ExitCode {
+    let as_json = command.common().printing.json || command.common().printing.jsonl;
+    let outcome = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Io)
+        .and_then(|runtime| runtime.block_on(command.run()));
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            output::say(&String::from_utf8_lossy(&failure.message(as_json)));
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+impl Command {
+    fn common(&self) -> &Common {
+        match self {
+            Self::Status(it) => &it.common,
+            Self::Whoami(it) | Self::Openapi(it) | Self::Metrics(it) => &it.common,
+            Self::Rooms(it) => &it.common,
+            Self::Members(it) => &it.common,
+            Self::Post(it) => &it.common,
+            Self::Entries(it) => &it.common,
+            Self::ReadCursor(it) => &it.common,
+            Self::Signal(it) => &it.common,
+            Self::Authors(it) => &it.common,
+            Self::Agents(it) => &it.common,
+            Self::Tokens(it) => &it.common,
+            Self::Events(it) => &it.common,
+            Self::Api(it) => &it.common,
+        }
+    }
+
+    /// The exit code, or why it was not done.
+    async fn run(self) -> Result<u8, Failure> {
+        let desk = Desk::new(self.common().clone())?;
+        match self {
+            Self::Status(it) => return status::run(&desk, &it.ask).await,
+            Self::Api(it) => return api::run(&desk, it.ask).await,
+            Self::Whoami(_) => whoami::run(&desk).await?,
+            Self::Rooms(it) => rooms::run(&desk, it.verb).await?,
+            Self::Members(it) => members::run(&desk, it.verb).await?,
+            Self::Post(it) => entries::post(&desk, it.ask).await?,
+            Self::Entries(it) => entries::run(&desk, it.verb).await?,
+            Self::ReadCursor(it) => read_cursors::run(&desk, it.verb).await?,
+            Self::Signal(it) => signals::run(&desk, it.ask).await?,
+            Self::Authors(it) => authors::run(&desk, it.verb).await?,
+            Self::Agents(it) => agents::run(&desk, it.verb).await?,
+            Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
+            Self::Events(it) => events::run(&desk, it.ask).await?,
+            Self::Openapi(_) => openapi::run(&desk).await?,
+            Self::Metrics(_) => openapi::metrics(&desk).await?,
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,61 @@
+//! Which command carries out which operation of the interface.
+//! One table and nothing else, so that the tests can read it as it stands here.
+
+/// One operation and its command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    /// The operation's `operationId` in the OpenAPI document.
+    pub(crate) id: &'static str,
+    /// The command's words behind `guildhall`.
+    pub(crate) words: &'static str,
+}
+
+/// Every operation, in the order of the OpenAPI document.
+pub(crate) const OPERATIONS: &[Operation] = &[
+    operation("listAgents", "agents list"),
+    operation("registerAgent", "agents add"),
+    operation("retireAgent", "agents retire"),
+    operation("getAgent", "agents show"),
+    operation("changeAgent", "agents update"),
+    operation("listTokens", "tokens list"),
+    operation("mintToken", "tokens mint"),
+    operation("revokeToken", "tokens revoke"),
+    operation("whoami", "whoami"),
+    operation("streamEvents", "events"),
+    operation("health", "status health"),
+    operation("openapi", "openapi"),
+    operation("listRooms", "rooms list"),
+    operation("makeRoom", "rooms create"),
+    operation("listAuthors", "authors list"),
+    operation("getOwnAuthor", "authors me"),
+    operation("getAuthor", "authors show"),
+    operation("changeAuthor", "authors update"),
+    operation("setHandle", "authors handle"),
+    operation("listHandles", "authors handles"),
+    operation("getRoom", "rooms show"),
+    operation("changeRoom", "rooms update"),
+    operation("listEntries", "entries list"),
+    operation("postEntry", "post"),
+    operation("getEntry", "entries show"),
+    operation("streamRoomEvents", "rooms events"),
+    operation("listMembers", "members list"),
+    operation("addMember", "members add"),
+    operation("removeMember", "members remove"),
+    operation("changeMember", "members update"),
+    operation("getReadCursor", "read-cursor show"),
+    operation("moveReadCursor", "read-cursor set"),
+    operation("sendSignal", "signal"),
+    operation("alive", "status alive"),
+    operation("metrics", "metrics"),
+    operation("ready", "status ready"),
+];
+
+/// The command of the operation `id`.
+pub(crate) fn command_of(id: &str) -> Option<&'static str> {
+    let found = OPERATIONS.iter().find(|operation| operation.id == id)?;
+    Some(found.words)
+}
+
+const fn operation(id: &'static str, words: &'static str) -> Operation {
+    Operation { id, words }
+}

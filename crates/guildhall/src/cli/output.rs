@@ -1,0 +1,238 @@
+//! What a command prints: tables for people, or the server's own words for programs.
+//! Source: design of the command line, "Output" and "Text from agents".
+//! There is no colour, so none has to be switched off.
+
+use std::{
+    collections::HashMap,
+    io::{self, IsTerminal, Write},
+};
+
+use comfy_table::Table;
+use serde_json::{Value, value::RawValue};
+
+use super::{args::Printing, client::Answer, failures::Failure, text};
+
+/// In which form an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Aligned tables.
+    People,
+    /// The body, byte for byte.
+    Json,
+    /// One object a line.
+    JsonLines,
+    /// Ids only.
+    Ids,
+}
+
+/// Where and how answers are printed.
+#[derive(Debug)]
+pub(super) struct Output {
+    form: Form,
+    /// Whether text goes out unescaped.
+    is_raw: bool,
+    /// Whether a person looks at standard output.
+    is_terminal: bool,
+}
+
+/// How an answer looks to people.
+#[derive(Debug)]
+pub(super) struct View {
+    /// The member that holds the list; `None` when the answer is one object.
+    pub(super) list: Option<&'static str>,
+    /// JSON pointer to the id of the object or of each item.
+    pub(super) id: &'static str,
+    /// What is shown, with its title.
+    pub(super) columns: &'static [(&'static str, Cell)],
+}
+
+/// Where a cell's text comes from.
+#[derive(Debug)]
+pub(super) enum Cell {
+    /// The value at this JSON pointer.
+    At(&'static str),
+    /// What this makes of the item.
+    Of(fn(&Value) -> String),
+}
+
+impl Output {
+    /// What the arguments ask for.
+    pub(super) fn new(printing: Printing) -> Self {
+        let is_terminal = io::stdout().is_terminal();
+        let form = match printing {
+            Printing { json: true, .. } => Form::Json,
+            Printing { jsonl: true, .. } => Form::JsonLines,
+            Printing { quiet: true, .. } => Form::Ids,
+            Printing { .. } => Form::People,
+        };
+        Self {
+            form,
+            is_raw: printing.raw && !is_terminal,
+            is_terminal,
+        }
+    }
+
+    /// Whether people read the answer.
+    pub(super) fn is_for_people(&self) -> bool {
+        self.form == Form::People
+    }
+
+    /// Whether ids are all that is wanted.
+    pub(super) fn is_ids(&self) -> bool {
+        self.form == Form::Ids
+    }
+
+    /// Prints an answer.
+    pub(super) fn show(&self, answer: &Answer, view: &View) -> Result<(), Failure> {
+        match self.form {
+            Form::Json => self.body(&answer.body),
+            Form::JsonLines => {
+                let Some(list) = view.list else {
+                    return self.json_line(&String::from_utf8_lossy(&answer.body));
+                };
+                // Raw, so that every item stays as the server wrote it.
+                let members: HashMap<String, &RawValue> = answer.json()?;
+                let items = members.get(list).map_or("[]", |items| items.get());
+                let items: Vec<&RawValue> = serde_json::from_str(items)
+                    .map_err(|error| Failure::Unreadable(error.to_string()))?;
+                items.iter().try_for_each(|item| self.json_line(item.get()))
+            }
+            Form::Ids | Form::People => self.show_value(&answer.json()?, view),
+        }
+    }
+
+    /// Prints an answer that was read already, for people or as ids.
+    pub(super) fn show_value(&self, value: &Value, view: &View) -> Result<(), Failure> {
+        let one = std::slice::from_ref(value);
+        let items = match view.list {
+            Some(list) => value[list].as_array().map_or(&[][..], Vec::as_slice),
+            None => one,
+        };
+        if self.is_ids() {
+            let ids = items.iter().filter_map(|item| item.pointer(view.id));
+            return ids
+                .map(text::of)
+                .try_for_each(|id| self.line(&text::one_line(&id)));
+        }
+        let mut table = Table::new();
+        table.load_style(comfy_table::presets::NOTHING);
+        if view.list.is_some() {
+            table.set_header(view.columns.iter().map(|(title, _)| *title));
+            table.add_rows(items.iter().map(|item| {
+                let cells = view.columns.iter();
+                cells.map(|(_, cell)| self.cell(cell, item))
+            }));
+        } else {
+            table.add_rows(items.iter().flat_map(|item| {
+                let rows = view.columns.iter();
+                rows.map(|(title, cell)| [(*title).to_owned(), self.cell(cell, item)])
+            }));
+        }
+        self.table(table)
+    }
+
+    /// Prints rows under a header.
+    pub(super) fn rows(
+        &self,
+        header: &[&str],
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Result<(), Failure> {
+        let mut table = Table::new();
+        table.load_style(comfy_table::presets::NOTHING);
+        if !header.is_empty() {
+            table.set_header(header.iter().copied());
+        }
+        table.add_rows(
+            rows.into_iter()
+                .map(|row| row.into_iter().map(|cell| self.safe(&cell))),
+        );
+        self.table(table)
+    }
+
+    /// Prints bytes as they came; a terminal gets them escaped and with a line's end.
+    pub(super) fn body(&self, body: &[u8]) -> Result<(), Failure> {
+        if self.is_terminal {
+            let body = text::json(&String::from_utf8_lossy(body));
+            let end = if body.ends_with('\n') { "" } else { "\n" };
+            return write(format!("{body}{end}").as_bytes());
+        }
+        write(body)
+    }
+
+    /// Prints one JSON text on one line.
+    pub(super) fn json_line(&self, json: &str) -> Result<(), Failure> {
+        if self.is_terminal {
+            return self.line(&text::json(json));
+        }
+        self.line(json)
+    }
+
+    /// Prints one line that is safe already.
+    pub(super) fn line(&self, line: &str) -> Result<(), Failure> {
+        write(format!("{line}\n").as_bytes())
+    }
+
+    /// Tells people that something without an answer was done.
+    pub(super) fn done(&self, sentence: &str) -> Result<(), Failure> {
+        match self.form {
+            Form::People => self.line(&text::one_line(sentence)),
+            Form::Json | Form::JsonLines | Form::Ids => Ok(()),
+        }
+    }
+
+    /// Tells people something beside the answer, on standard error.
+    pub(super) fn note(&self, note: &str) {
+        if self.is_for_people() {
+            say(&format!("{}\n", text::one_line(note)));
+        }
+    }
+
+    /// `text` on one line, as it may be shown here.
+    pub(super) fn safe_line(&self, text: &str) -> String {
+        if self.is_raw {
+            text.to_owned()
+        } else {
+            text::one_line(text)
+        }
+    }
+
+    fn safe(&self, text: &str) -> String {
+        if self.is_raw {
+            text.to_owned()
+        } else {
+            text::lines(text)
+        }
+    }
+
+    fn cell(&self, cell: &Cell, item: &Value) -> String {
+        let text = match cell {
+            Cell::At(pointer) => item.pointer(pointer).map(text::of).unwrap_or_default(),
+            Cell::Of(make) => make(item),
+        };
+        self.safe(&text)
+    }
+
+    fn table(&self, mut table: Table) -> Result<(), Failure> {
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        let lines: Vec<_> = table.lines().collect();
+        lines
+            .iter()
+            .map(|line| line.trim_end())
+            .filter(|line| lines.len() > 1 || !line.is_empty())
+            .try_for_each(|line| self.line(line))
+    }
+}
+
+/// Writes to standard error; there is nobody to tell when that fails.
+pub(super) fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+fn write(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()?;
+    Ok(())
+}

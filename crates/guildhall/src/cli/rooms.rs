@@ -1,0 +1,325 @@
+//! `guildhall rooms`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use http::Method;
+use serde_json::{Map, Value, json};
+
+use super::{
+    args::{self, Switch},
+    desk::{Desk, name_of, room_name},
+    events,
+    failures::Failure,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What can be done with rooms.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists the rooms you can see, newest activity first
+    #[command(after_help = "Example:\n  guildhall rooms list --kind channel")]
+    List(List),
+    /// Shows a room with its members
+    #[command(after_help = "Example:\n  guildhall rooms show ops")]
+    Show(args::Room),
+    /// Makes a channel or a direct message
+    #[command(
+        after_help = "Examples:\n  guildhall rooms create Operations --slug ops\n  guildhall rooms create --dm --member ada"
+    )]
+    Create(Create),
+    /// Changes a room
+    #[command(
+        after_help = "Example:\n  guildhall rooms update ops --topic 'What runs, and why not'"
+    )]
+    Update(Update),
+    /// Makes a room readable only
+    #[command(after_help = "Example:\n  guildhall rooms archive ops")]
+    Archive(args::Room),
+    /// Makes an archived room writable again
+    #[command(after_help = "Example:\n  guildhall rooms restore ops")]
+    Restore(args::Room),
+    /// Follows what happens in one room; it begins with the room as it is
+    #[command(after_help = "Example:\n  guildhall rooms events ops --jsonl")]
+    Events(RoomEvents),
+}
+
+/// Which rooms to list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct List {
+    /// Only channels or only direct messages
+    #[arg(long, value_enum)]
+    kind: Option<Kind>,
+    /// Archived rooms too
+    #[arg(long)]
+    include_archived: bool,
+}
+
+/// What kind of room.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    /// A channel.
+    Channel,
+    /// A direct message.
+    Dm,
+}
+
+/// A new room.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Create {
+    /// Its title; a direct message without one follows its members' names
+    title: Option<String>,
+    /// Make a direct message, or find the one with exactly these members
+    #[arg(long)]
+    dm: bool,
+    /// A channel's slug [default: made from the title]
+    #[arg(long)]
+    slug: Option<String>,
+    /// What it is for
+    #[arg(long)]
+    topic: Option<String>,
+    /// An author who becomes a member; may be given more than once
+    #[arg(long = "member", value_name = "AUTHOR")]
+    members: Vec<String>,
+    /// An agent that becomes a member; may be given more than once
+    #[arg(long = "agent", value_name = "AGENT")]
+    agents: Vec<String>,
+}
+
+/// A room and what becomes of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    room: args::Room,
+    #[command(flatten)]
+    change: Change,
+}
+
+#[derive(Clone, Debug, Args)]
+#[group(required = true, multiple = true)]
+struct Change {
+    /// A new title; a channel's slug follows it
+    #[arg(long)]
+    title: Option<String>,
+    /// What it is for
+    #[arg(long)]
+    topic: Option<String>,
+    /// How many unseen entries one agent turn is handed, 0 to 200
+    #[arg(long, value_name = "N")]
+    ambient_max_entries: Option<u32>,
+    /// The agent member that answers when nobody was named, or `none`
+    #[arg(long, value_name = "AUTHOR")]
+    fallback_seat: Option<String>,
+    /// Whether the room's turn limits count
+    #[arg(long, value_enum, value_name = "HOW")]
+    turn_limits: Option<Limits>,
+    /// 0 to 100, or `inherit`
+    #[arg(long, value_name = "N", value_parser = limit)]
+    max_agent_depth: Option<Limit>,
+    /// 1 to 100, or `inherit`
+    #[arg(long, value_name = "N", value_parser = limit)]
+    max_turns_per_agent_per_cascade: Option<Limit>,
+    /// 0 to 10,000, or `inherit`
+    #[arg(long, value_name = "N", value_parser = limit)]
+    max_auto_turns_per_hour: Option<Limit>,
+    /// Whether notices go to the outside chat of a bridged room
+    #[arg(long, value_enum)]
+    deliver_notices: Option<Switch>,
+}
+
+/// Whether limits count.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Limits {
+    /// They count.
+    On,
+    /// They do not.
+    Off,
+    /// As the installation says.
+    Inherit,
+}
+
+/// A limit of the room's own, or the installation's.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    Own(u32),
+    Inherit,
+}
+
+/// The stream of one room.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RoomEvents {
+    #[command(flatten)]
+    room: args::Room,
+    #[command(flatten)]
+    position: events::Position,
+}
+
+const LIST: View = View {
+    list: Some("rooms"),
+    id: "/id",
+    columns: &[
+        ("ROOM", Cell::Of(room_name)),
+        ("TITLE", Cell::At("/title")),
+        ("UNREAD", Cell::At("/unreadCount")),
+        ("MENTIONS", Cell::At("/mentionCount")),
+        ("LAST ACTIVITY", Cell::At("/lastActivityAt")),
+        ("STATE", Cell::Of(state)),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const ROOM: View = View {
+    list: None,
+    id: "/id",
+    columns: &[
+        ("Room", Cell::Of(room_name)),
+        ("Title", Cell::At("/title")),
+        ("Topic", Cell::At("/topic")),
+        ("State", Cell::Of(state)),
+        ("Members", Cell::Of(members)),
+        ("Unread", Cell::At("/unreadCount")),
+        ("Mentions", Cell::At("/mentionCount")),
+        ("Ambient entries", Cell::At("/ambientMaxEntries")),
+        ("Turn limits", Cell::At("/turnLimitsEnabled")),
+        ("Agent depth", Cell::At("/maxAgentDepth")),
+        ("Turns per cascade", Cell::At("/maxTurnsPerAgentPerCascade")),
+        ("Turns per hour", Cell::At("/maxAutoTurnsPerHour")),
+        ("Created", Cell::At("/createdAt")),
+        ("Last activity", Cell::At("/lastActivityAt")),
+        ("Id", Cell::At("/id")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::List(ask) => list(desk, &ask).await,
+        Verb::Show(room) => {
+            let id = desk.room_id(&room.room).await?;
+            desk.output
+                .show(&desk.get(&Target::room(&id)).await?, &ROOM)
+        }
+        Verb::Create(ask) => create(desk, ask).await,
+        Verb::Update(ask) => {
+            let change = change(desk, ask.change).await?;
+            patch(desk, &ask.room.room, &change).await
+        }
+        Verb::Archive(room) => patch(desk, &room.room, &json!({"archived": true})).await,
+        Verb::Restore(room) => patch(desk, &room.room, &json!({"archived": false})).await,
+        Verb::Events(ask) => {
+            let id = desk.room_id(&ask.room.room).await?;
+            events::follow(desk, Target::room(&id).then("events"), ask.position).await
+        }
+    }
+}
+
+async fn list(desk: &Desk, ask: &List) -> Result<(), Failure> {
+    let target = Target::new("/api/rooms")
+        .query("kind", ask.kind.and_then(args::word))
+        .query("includeArchived", ask.include_archived.then_some(true));
+    let answer = desk.get(&target).await?;
+    desk.output.show(&answer, &LIST)
+}
+
+async fn create(desk: &Desk, ask: Create) -> Result<(), Failure> {
+    let mut member_ids = Vec::new();
+    for member in &ask.members {
+        member_ids.push(desk.author_id(member).await?);
+    }
+    let mut agent_ids = Vec::new();
+    for agent in &ask.agents {
+        agent_ids.push(desk.agent_id(agent).await?);
+    }
+    let body = json!({
+        "kind": if ask.dm { "dm" } else { "channel" },
+        "title": ask.title,
+        "slug": ask.slug,
+        "topic": ask.topic,
+        "memberIds": member_ids,
+        "agentIds": agent_ids,
+    });
+    let body = given(body);
+    let answer = desk
+        .send(Method::POST, &Target::new("/api/rooms"), Some(&body))
+        .await?;
+    desk.output.show(&answer, &ROOM)
+}
+
+async fn change(desk: &Desk, change: Change) -> Result<Value, Failure> {
+    let mut body = given(json!({
+        "title": change.title,
+        "topic": change.topic,
+        "ambientMaxEntries": change.ambient_max_entries,
+        "deliverNotices": change.deliver_notices.map(|switch| switch == Switch::On),
+    }));
+    let seat = match change.fallback_seat {
+        Some(seat) if seat == "none" => Some(Value::Null),
+        Some(seat) => Some(desk.author_id(&seat).await?.into()),
+        None => None,
+    };
+    let turn_limits = change.turn_limits.map(|limits| match limits {
+        Limits::On => json!(true),
+        Limits::Off => json!(false),
+        Limits::Inherit => Value::Null,
+    });
+    let limit = |limit: Option<Limit>| {
+        limit.map(|limit| match limit {
+            Limit::Own(number) => number.into(),
+            Limit::Inherit => Value::Null,
+        })
+    };
+    // Null clears in these fields, so only they are sent when they are null.
+    for (field, value) in [
+        ("fallbackSeatAuthorId", seat),
+        ("turnLimitsEnabled", turn_limits),
+        ("maxAgentDepth", limit(change.max_agent_depth)),
+        (
+            "maxTurnsPerAgentPerCascade",
+            limit(change.max_turns_per_agent_per_cascade),
+        ),
+        ("maxAutoTurnsPerHour", limit(change.max_auto_turns_per_hour)),
+    ] {
+        if let Some(value) = value {
+            body[field] = value;
+        }
+    }
+    Ok(body)
+}
+
+async fn patch(desk: &Desk, room: &str, change: &Value) -> Result<(), Failure> {
+    let target = Target::room(&desk.room_id(room).await?);
+    let answer = desk.send(Method::PATCH, &target, Some(change)).await?;
+    desk.output.show(&answer, &ROOM)
+}
+
+/// The members of `body` that were given a value.
+pub(super) fn given(body: Value) -> Value {
+    match body {
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .collect::<Map<_, _>>(),
+        ),
+        other => other,
+    }
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    if text == "inherit" {
+        return Ok(Limit::Inherit);
+    }
+    let number = text.parse();
+    number
+        .map(Limit::Own)
+        .map_err(|_| "must be a whole number or `inherit`".to_owned())
+}
+
+fn state(room: &Value) -> String {
+    let archived = room["archived"] == Value::Bool(true);
+    if archived { "archived" } else { "open" }.to_owned()
+}
+
+fn members(room: &Value) -> String {
+    let members = room["members"].as_array().into_iter().flatten();
+    let names: Vec<_> = members.map(|member| name_of(&member["author"])).collect();
+    names.join(", ")
+}

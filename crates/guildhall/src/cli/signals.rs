@@ -1,0 +1,50 @@
+//! `guildhall signal`.
+
+use clap::{Args, ValueEnum};
+use http::Method;
+use serde_json::json;
+
+use super::{
+    args::{self, Switch},
+    desk::Desk,
+    failures::Failure,
+    rooms::given,
+    target::Target,
+};
+
+/// A signal.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Ask {
+    #[command(flatten)]
+    room: args::Room,
+    /// What it tells
+    #[arg(value_enum)]
+    kind: Kind,
+    /// Whether that begins or ends
+    #[arg(value_enum)]
+    on: Switch,
+    /// The document you look at
+    #[arg(long, value_name = "ID")]
+    document: Option<String>,
+}
+
+/// What a signal tells.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    /// You write something.
+    Typing,
+    /// You look at something.
+    Viewing,
+}
+
+pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
+    let room = desk.room_id(&ask.room.room).await?;
+    let body = given(json!({
+        "kind": args::word(ask.kind),
+        "on": ask.on == Switch::On,
+        "documentId": ask.document,
+    }));
+    let target = Target::room(&room).then("signals");
+    desk.send(Method::POST, &target, Some(&body)).await?;
+    desk.output.done("Signal sent.")
+}

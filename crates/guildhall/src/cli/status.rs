@@ -1,0 +1,116 @@
+//! `guildhall status`.
+
+use clap::{Args, Subcommand};
+use http::Method;
+use serde_json::Value;
+
+use super::{
+    client::{Answer, Load},
+    desk::Desk,
+    failures::{Failure, code_of},
+    output::{Cell, View},
+};
+
+/// Which of the server's own answers about itself.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Ask {
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+/// One of the answers.
+#[derive(Clone, Copy, Debug, Subcommand)]
+enum Part {
+    /// What the server is; what programs get when they name no part
+    #[command(after_help = "Example:\n  guildhall status health --json")]
+    Health,
+    /// Whether it can work, with its checks; exit code 4 when it cannot
+    #[command(after_help = "Example:\n  guildhall status ready")]
+    Ready,
+    /// Whether it listens
+    #[command(after_help = "Example:\n  guildhall status alive")]
+    Alive,
+}
+
+const STATUS: View = View {
+    list: None,
+    id: "/status",
+    columns: &[
+        ("Status", Cell::At("/status")),
+        ("Store", Cell::At("/checks/store")),
+        ("Disk", Cell::At("/checks/disk")),
+        ("Tasks", Cell::At("/checks/tasks")),
+        ("Version", Cell::At("/version")),
+        ("Mode", Cell::At("/mode")),
+        ("Peer check", Cell::At("/peerCheck")),
+        ("Started", Cell::At("/startedAt")),
+        ("Log", Cell::At("/logId")),
+    ],
+};
+
+const HEALTH: View = View {
+    list: None,
+    id: "/logId",
+    columns: &[
+        ("Name", Cell::At("/name")),
+        ("Version", Cell::At("/version")),
+        ("Mode", Cell::At("/mode")),
+        ("Peer check", Cell::At("/peerCheck")),
+        ("Started", Cell::At("/startedAt")),
+        ("Log", Cell::At("/logId")),
+    ],
+};
+
+const READY: View = View {
+    list: None,
+    id: "/status",
+    columns: &[
+        ("Status", Cell::At("/status")),
+        ("Store", Cell::At("/checks/store")),
+        ("Disk", Cell::At("/checks/disk")),
+        ("Tasks", Cell::At("/checks/tasks")),
+    ],
+};
+
+const ALIVE: View = View {
+    list: None,
+    id: "/status",
+    columns: &[("Status", Cell::At("/status"))],
+};
+
+/// The exit code tells whether the server can work.
+pub(super) async fn run(desk: &Desk, ask: &Ask) -> Result<u8, Failure> {
+    let (answer, view) = match ask.part {
+        None if desk.output.is_for_people() => return whole(desk).await,
+        None | Some(Part::Health) => (about(desk, "/api/health").await?.success()?, HEALTH),
+        Some(Part::Alive) => (about(desk, "/healthz").await?.success()?, ALIVE),
+        Some(Part::Ready) => (readiness(desk).await?, READY),
+    };
+    desk.output.show(&answer, &view)?;
+    Ok(code_of(answer.status))
+}
+
+async fn whole(desk: &Desk) -> Result<u8, Failure> {
+    let health: Value = about(desk, "/api/health").await?.success()?.json()?;
+    let answer = readiness(desk).await?;
+    let mut status: Value = answer.json()?;
+    for (member, value) in health.as_object().into_iter().flatten() {
+        status[member] = value.clone();
+    }
+    desk.output.show_value(&status, &STATUS)?;
+    Ok(code_of(answer.status))
+}
+
+/// "Not ready" is an answer too, although its status is that of a fault.
+async fn readiness(desk: &Desk) -> Result<Answer, Failure> {
+    let answer = about(desk, "/readyz").await?;
+    let body: Option<Value> = answer.json().ok();
+    match body {
+        Some(body) if body["checks"].is_object() => Ok(answer),
+        _ => answer.success(),
+    }
+}
+
+async fn about(desk: &Desk, path: &str) -> Result<Answer, Failure> {
+    desk.client.ask(Method::GET, path, Load::default()).await
+}

@@ -1,0 +1,273 @@
+//! One open stream: finding its place in the log, reading on, waiting.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use guildhall_domain::{
+    Result, callers::Caller, entries::EntriesAsk, events::Scope, ids::RoomId, limits,
+    signals::Signal,
+};
+use guildhall_store::{Rx, entries, events};
+use tokio::{
+    sync::{broadcast, watch},
+    time::{Instant, Interval, MissedTickBehavior},
+};
+
+use super::{
+    Cursor, End, Frame, ResetReason, RoomSnapshot, STREAM_HEARTBEAT_S, Snapshot, SnapshotBody,
+    StreamAsk, Subject,
+    open::Place,
+    page::{self, Page},
+};
+use crate::{Hall, rooms, sight};
+
+/// An open stream; dropping it frees its place.
+pub struct Stream {
+    hall: Hall,
+    by: Caller,
+    subject: Subject,
+    scopes: Option<Arc<[Scope]>>,
+    /// Everything up to here was handed on or is hidden.
+    last: u64,
+    /// The last position the client was told.
+    told: u64,
+    /// Frames read and not yet handed on; at most one page.
+    ready: VecDeque<Frame>,
+    ended: Option<End>,
+    head: watch::Receiver<u64>,
+    signals: broadcast::Receiver<Signal>,
+    stopping: watch::Receiver<bool>,
+    heartbeat: Interval,
+    _place: Place,
+}
+
+/// What woke a waiting stream.
+enum Woken {
+    Head,
+    Signal(Signal),
+    Heartbeat,
+    Stop,
+}
+
+impl Stream {
+    /// Opens a stream at the place its reader left off, or at a snapshot.
+    pub(super) async fn begin(
+        hall: Hall,
+        by: Caller,
+        ask: StreamAsk,
+        place: Place,
+    ) -> Result<Self> {
+        let period = Duration::from_secs(STREAM_HEARTBEAT_S);
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + period, period);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut stream = Self {
+            head: hall.store().head(),
+            signals: hall.inner.signals.subscribe(),
+            stopping: hall.tasks().stopping(),
+            hall,
+            by,
+            scopes: ask.subject.scopes(),
+            subject: ask.subject,
+            last: 0,
+            told: 0,
+            ready: VecDeque::new(),
+            ended: None,
+            heartbeat,
+            _place: place,
+        };
+        stream.find_place(ask.cursor, ask.log).await?;
+        Ok(stream)
+    }
+
+    /// The next frame; an `Err` is the end.
+    ///
+    /// Cancel-safe: what was read is kept until it is handed on.
+    ///
+    /// # Errors
+    /// Why the stream ended.
+    pub async fn next(&mut self) -> Result<Frame, End> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                return Ok(frame);
+            }
+            if let Some(end) = self.ended {
+                return Err(end);
+            }
+            if self.last < *self.head.borrow_and_update() {
+                self.pull(false).await?;
+                continue;
+            }
+            match self.wake().await {
+                Woken::Head => {}
+                Woken::Signal(signal) => self.offer(signal).await?,
+                Woken::Heartbeat => self.pull(true).await?,
+                Woken::Stop => return Err(End::ShuttingDown),
+            }
+        }
+    }
+
+    /// Waits until there is something to do.
+    async fn wake(&mut self) -> Woken {
+        loop {
+            return tokio::select! {
+                changed = self.head.changed() => changed.map_or(Woken::Stop, |()| Woken::Head),
+                _ = self.stopping.wait_for(|stop| *stop) => Woken::Stop,
+                signal = self.signals.recv() => match signal {
+                    Ok(signal) => Woken::Signal(signal),
+                    // A slow reader loses signals, never events.
+                    Err(broadcast::error::RecvError::Lagged(_)) => continue,
+                    Err(broadcast::error::RecvError::Closed) => Woken::Stop,
+                },
+                _ = self.heartbeat.tick() => Woken::Heartbeat,
+            };
+        }
+    }
+
+    /// Finds the place to go on from, or takes a snapshot.
+    async fn find_place(&mut self, cursor: Cursor, log: Option<String>) -> Result<()> {
+        let known_log = log.is_none_or(|log| log == self.hall.log_id().to_string());
+        let bounds = self.hall.store().read(events::retained_from).await?;
+        let (newest, retained_from) = (bounds.seq, bounds.value);
+        let reset = match cursor {
+            Cursor::None => None,
+            Cursor::Unreadable => Some(ResetReason::BadCursor),
+            Cursor::At(seq) if seq > newest || !known_log => Some(ResetReason::UnknownLog),
+            Cursor::At(seq) if seq + 1 < retained_from => Some(ResetReason::Retention),
+            Cursor::At(seq) => {
+                (self.last, self.told) = (seq, seq);
+                return Ok(());
+            }
+        };
+        self.snapshot(reset).await
+    }
+
+    async fn snapshot(&mut self, reset: Option<ResetReason>) -> Result<()> {
+        let (by, subject, log_id) = (self.by, self.subject.clone(), self.hall.log_id());
+        let seen = self
+            .hall
+            .store()
+            .read(move |db| {
+                let body = match &subject {
+                    Subject::Everything => SnapshotBody::Scopes(Vec::new()),
+                    Subject::Scopes(scopes) => SnapshotBody::Scopes(
+                        scopes
+                            .iter()
+                            .map(|scope| Ok((*scope, scope_snapshot(db, &by, *scope)?)))
+                            .collect::<Result<_>>()?,
+                    ),
+                    Subject::Room(room) => {
+                        SnapshotBody::Room(Box::new(room_snapshot(db, &by, *room)?))
+                    }
+                };
+                Ok((body, events::retained_from(db)?))
+            })
+            .await?;
+        let (cursor, (body, retained_from)) = (seen.seq, seen.value);
+        if let Some(reason) = reset {
+            self.ready.push_back(Frame::Reset {
+                reason,
+                retained_from,
+                cursor,
+            });
+        }
+        let snapshot = Snapshot {
+            cursor,
+            retained_from,
+            log_id,
+            body,
+        };
+        self.ready.push_back(Frame::Snapshot(Box::new(snapshot)));
+        (self.last, self.told) = (cursor, cursor);
+        Ok(())
+    }
+
+    /// Reads one page; on a heartbeat also tells the position and that the server is there.
+    async fn pull(&mut self, is_heartbeat: bool) -> Result<(), End> {
+        let (by, now) = (self.by, self.hall.now());
+        let (scopes, last) = (self.scopes.clone(), self.last);
+        let hall = self.hall.clone();
+        let turn = hall.inner.streams.turn().await;
+        let read = hall
+            .store()
+            .read(move |db| page::read(db, &by, scopes.as_deref(), last, now));
+        let read = read.await;
+        drop(turn);
+        let page = match read {
+            Ok(seen) => seen.value,
+            Err(error) => {
+                tracing::warn!(?error, "a stream could not read the log");
+                return Err(End::Broken);
+            }
+        };
+        match page {
+            Page::CredentialLost => self.ended = Some(End::CredentialLost),
+            Page::Dropped => {
+                if let Err(error) = self.snapshot(Some(ResetReason::Retention)).await {
+                    tracing::warn!(?error, "a stream could not take a snapshot");
+                    self.ended = Some(End::NothingLeft);
+                }
+            }
+            Page::Events {
+                events,
+                position,
+                nothing_left,
+            } => {
+                self.told = events.last().map_or(self.told, |event| event.seq);
+                self.last = position;
+                self.ready.extend(events.into_iter().map(Frame::Event));
+                self.ended = nothing_left.then_some(End::NothingLeft);
+            }
+        }
+        if is_heartbeat {
+            if self.told < self.last {
+                self.told = self.last;
+                self.ready.push_back(Frame::Position(self.last));
+            }
+            self.ready.push_back(Frame::Heartbeat);
+        }
+        Ok(())
+    }
+
+    /// Hands a signal on, if the caller asked for its room and may see it now.
+    async fn offer(&mut self, signal: Signal) -> Result<(), End> {
+        let scope = Scope::Room(signal.room_id);
+        if self
+            .scopes
+            .as_ref()
+            .is_some_and(|asked| !asked.contains(&scope))
+        {
+            return Ok(());
+        }
+        let (by, room) = (self.by, signal.room_id);
+        let visible = by.is_human()
+            || self
+                .hall
+                .store()
+                .read(move |db| sight::room(db, &by, room))
+                .await
+                .is_ok();
+        if visible {
+            self.ready.push_back(Frame::Signal(signal));
+        }
+        Ok(())
+    }
+}
+
+fn scope_snapshot(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<Option<RoomSnapshot>> {
+    match scope {
+        Scope::Room(room) => room_snapshot(db, by, room).map(Some),
+        Scope::Hall | Scope::Agent(_) => Ok(None),
+    }
+}
+
+fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId) -> Result<RoomSnapshot> {
+    let floor = sight::room(db, by, room)?.floor;
+    let ask = EntriesAsk {
+        before: None,
+        after: None,
+        limit: limits::SNAPSHOT_ENTRIES,
+    };
+    Ok(RoomSnapshot {
+        room: rooms::detail(db, by, room)?,
+        entries: entries::page(db, room, floor, ask)?,
+    })
+}

@@ -1,0 +1,337 @@
+//! Streams: where they begin, go on, begin anew and end. Source: contract 1.10.
+
+use guildhall_hall::{retention::Retention, streams::StreamLimits};
+use guildhall_testkit::{Frame, Options, Stream, TestHall, until};
+use serde_json::{Value, json};
+
+use crate::shared::{Chance, text, wrong_fields};
+
+fn ids(frames: &[Frame]) -> Vec<u64> {
+    frames.iter().map(|frame| frame.id.unwrap()).collect()
+}
+
+async fn log_id(t: &TestHall) -> String {
+    text(&t.owner().get("/api/health").await.ok(200)["logId"])
+}
+
+fn head(t: &TestHall) -> u64 {
+    t.events().place().unsigned_abs()
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_a_snapshot_and_goes_on_live() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let (team, log) = (t.team().await, log_id(&t).await);
+    let entry = t.say(&owner, &team, "before").await;
+    let cursor = head(&t);
+    let all = t.stream(&owner, "/api/events", None).await;
+    let header = |name: &str| all.headers[name].to_str().unwrap().to_owned();
+    let headers = ["content-type", "cache-control", "x-accel-buffering"].map(header);
+    assert_eq!(headers, ["text/event-stream", "no-cache", "no"]);
+    assert_eq!(all.preamble, ": connected\nretry: 1000");
+
+    let room = owner.get(&format!("/api/rooms/{team}")).await.ok(200);
+    let of_room = json!({
+        "cursor": cursor, "room": room, "entries": [entry], "threadRoots": [], "documents": [],
+        "turns": [],
+    });
+    let place = json!({"cursor": cursor, "retainedFrom": 1, "logId": log});
+    let with = |scopes: Value| {
+        let mut named = place.clone();
+        named["scopes"] = scopes;
+        named
+    };
+    let scope = format!("room:{team}");
+    let mut streams = vec![(all, place.clone())];
+    for (path, data) in [
+        ("/api/events?scope=*".to_owned(), place.clone()),
+        ("/api/events?scope=hall&scope=hall".to_owned(), with(json!({"hall": {}}))),
+        (format!("/api/events?scope={scope}"), with(json!({&scope: of_room}))),
+        (
+            format!("/api/events?scope=hall&scope={scope}"),
+            with(json!({"hall": {}, &scope: of_room})),
+        ),
+        (format!("/api/rooms/{team}/events"), of_room.clone()),
+    ] {
+        streams.push((t.stream(&owner, &path, None).await, data));
+    }
+    for (stream, data) in &mut streams {
+        let snapshot = stream.expect("snapshot").await;
+        assert_eq!((snapshot.id, &snapshot.data), (Some(cursor), &*data));
+    }
+    t.pass(1);
+    let said = t.say(&owner, &team, "live").await;
+    let live = json!({
+        "seq": cursor + 1, "type": "entry_added", "scope": scope,
+        "at": "2026-09-21T14:13:21.000Z", "actorId": owner.author(), "data": {"entry": said},
+    });
+    for (n, (stream, _)) in streams.iter_mut().enumerate() {
+        if n != 2 {
+            let frame = stream.expect("entry_added").await;
+            assert_eq!((frame.id, frame.data), (Some(cursor + 1), live.clone()));
+        }
+    }
+    // The hall's own stream brings what is the hall's.
+    owner.patch(&owner.author_url(), json!({"emoji": "🦉"})).await.ok(200);
+    let frame = streams[2].0.expect("author_updated").await;
+    assert_eq!(frame.id, Some(cursor + 2));
+}
+
+#[tokio::test]
+async fn a_cursor_brings_every_later_event_once_and_in_order_and_no_snapshot() {
+    let mut t = TestHall::open().await;
+    let owner = t.owner();
+    let ada = t.agent("ada").await;
+    let team = t.team().await;
+    let room = format!("/api/rooms/{team}/events");
+    for n in 0..5 {
+        t.say(&ada, &team, &n.to_string()).await;
+    }
+    let last = head(&t);
+    for restarted in [false, true] {
+        if restarted {
+            t.restart().await;
+        }
+        let mut whole = t.stream(&owner, "/api/events?after=0", None).await;
+        let all = whole.until(last).await;
+        assert_eq!(ids(&all), (1..=last).collect::<Vec<u64>>(), "the owner sees everything");
+        for after in 0..=last {
+            for (path, id) in [
+                (format!("/api/events?after={after}"), None),
+                ("/api/events".to_owned(), Some(after.to_string())),
+                (format!("/api/events?after=0&log={}", log_id(&t).await), Some(after.to_string())),
+            ] {
+                if after == last {
+                    continue;
+                }
+                let mut stream = t.stream(&owner, &path, id.as_deref()).await;
+                let seen = stream.until(last).await;
+                let expected = usize::try_from(after).unwrap();
+                assert_eq!(seen, all[expected..], "{path} {id:?}");
+            }
+            let narrow: Vec<&Frame> = all
+                .iter()
+                .filter(|frame| frame.id > Some(after) && frame.data["scope"] == format!("room:{team}"))
+                .collect();
+            if let Some(end) = narrow.last() {
+                let mut stream = t.stream(&owner, &format!("{room}?after={after}"), None).await;
+                let seen = stream.until(end.id.unwrap()).await;
+                let seen: Vec<&Frame> =
+                    seen.iter().filter(|frame| frame.event != "author_updated").collect();
+                assert_eq!(seen, narrow, "{after}");
+            }
+        }
+    }
+    // At the head there is nothing yet; what comes next is live.
+    let mut stream = t.stream(&owner, &format!("/api/events?after={last}"), None).await;
+    t.say(&owner, &team, "next").await;
+    assert_eq!(stream.expect("entry_added").await.id, Some(last + 1));
+}
+
+/// Demands a reset with this reason and then a snapshot.
+async fn is_reset(stream: &mut Stream, reason: &str, retained_from: u64, cursor: u64) {
+    let reset = stream.expect("reset").await;
+    let expected = json!({"reason": reason, "retainedFrom": retained_from, "cursor": cursor});
+    assert_eq!((reset.id, reset.data), (None, expected));
+    let snapshot = stream.expect("snapshot").await;
+    assert_eq!((snapshot.id, &snapshot.data["cursor"]), (Some(cursor), &json!(cursor)));
+}
+
+#[tokio::test]
+async fn a_cursor_of_another_log_or_none_at_all_is_reset_and_never_silence() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let team = t.team().await;
+    let last = head(&t);
+    let beyond = (last + 1).to_string();
+    for base in ["/api/events".to_owned(), format!("/api/rooms/{team}/events")] {
+        for (query, id, reason) in [
+            (format!("?after={beyond}"), None, "unknown_log"),
+            (String::new(), Some(beyond.as_str()), "unknown_log"),
+            ("?after=18446744073709551615".to_owned(), None, "unknown_log"),
+            (format!("?after={last}&log=01980000-0000-7000-8000-000000000000"), None, "unknown_log"),
+            ("?log=other".to_owned(), Some("0"), "unknown_log"),
+            (String::new(), Some("x"), "bad_cursor"),
+            (String::new(), Some("-1"), "bad_cursor"),
+            (String::new(), Some("1.5"), "bad_cursor"),
+            (String::new(), Some("99999999999999999999999"), "bad_cursor"),
+            (format!("?after={last}"), Some("+1"), "bad_cursor"),
+        ] {
+            let mut stream = t.stream(&owner, &format!("{base}{query}"), id).await;
+            is_reset(&mut stream, reason, 1, last).await;
+        }
+        for after in ["x", "-1", "1.5", "+1", "99999999999999999999999"] {
+            let answer = owner.get(&format!("{base}?after={after}")).await;
+            assert_eq!(wrong_fields(&answer.refused(400, "VALIDATION_FAILED")), ["after"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_older_than_the_log_is_reset_and_the_rest_of_the_log_still_serves() {
+    let mut t = TestHall::open().await;
+    let owner = t.owner();
+    let team = t.team().await;
+    for n in 0..20 {
+        t.say(&owner, &team, &n.to_string()).await;
+    }
+    let last = head(&t);
+    t.pass(60);
+    let retention = Retention { age_s: 1, newest: 5, ..Retention::default() };
+    t.restart_with(Options { retention, ..Options::default() }).await;
+    let from = last - 4;
+    let oldest = || t.oldest_event().unsigned_abs();
+    until("old events to be dropped", || oldest() == from).await;
+    for path in ["/api/events".to_owned(), format!("/api/rooms/{team}/events")] {
+        for after in [0, from - 2] {
+            let mut stream = t.stream(&owner, &format!("{path}?after={after}"), None).await;
+            is_reset(&mut stream, "retention", from, last).await;
+        }
+        let mut stream = t.stream(&owner, &format!("{path}?after={}", from - 1), None).await;
+        assert_eq!(ids(&stream.until(last).await), (from..=last).collect::<Vec<u64>>());
+    }
+    // Retention is about the log alone: the entries are all there.
+    let entries = owner.get(&format!("/api/rooms/{team}/entries")).await.ok(200);
+    assert_eq!((&entries["firstSeq"], &entries["lastSeq"]), (&json!(1), &json!(20)));
+}
+
+#[tokio::test]
+async fn refusals_of_a_stream_come_in_order_and_before_it_begins() {
+    let streams = StreamLimits { all: 2, per_human: 1, per_agent: 1 };
+    let t = TestHall::open_with(Options { streams, ..Options::default() }).await;
+    let owner = t.owner();
+    let ada = t.agent("ada").await;
+    let mut kept = t.stream(&owner, "/api/events", None).await;
+    kept.expect("snapshot").await;
+    let many = format!("/api/events?{}", "scope=hall&".repeat(65));
+    for (caller, path, status, code) in [
+        (&t.unverifiable(), "/api/events?after=x", 401, "AGENT_IDENTITY_UNVERIFIED"),
+        (&t.stranger(), "/api/rooms/x/events?after=x", 401, "NOT_THE_OWNER"),
+        (&owner, "/api/rooms/x/events?after=x", 400, "VALIDATION_FAILED"),
+        (&owner, "/api/events?scope=room:x&after=x", 400, "VALIDATION_FAILED"),
+        (&owner, "/api/events?scope=room:x&scope=session", 400, "VALIDATION_FAILED"),
+        (&owner, "/api/events?scope=room:", 400, "VALIDATION_FAILED"),
+        (&owner, &many, 400, "VALIDATION_FAILED"),
+        (&owner, "/api/rooms/x/events", 404, "ROOM_NOT_FOUND"),
+        (&owner, "/api/events?scope=hall&scope=room:x", 404, "ROOM_NOT_FOUND"),
+        (&owner, "/api/events?scope=agent:x&scope=room:x", 404, "AGENT_NOT_FOUND"),
+        (&owner, "/api/events", 429, "TOO_MANY_STREAMS"),
+    ] {
+        let answer = caller.get(path).await;
+        if status == 429 {
+            assert_eq!(answer.header("retry-after"), "1");
+        }
+        answer.refused(status, code);
+    }
+    let mut adas = t.stream(&ada, "/api/events", None).await;
+    adas.expect("snapshot").await;
+    let answer = ada.get("/api/events").await;
+    assert_eq!(answer.header("retry-after"), "1");
+    answer.refused(503, "OVERLOADED");
+    drop(kept);
+    until("a place", || t.hall().streams_open() == 1).await;
+    ada.get("/api/events").await.refused(429, "TOO_MANY_STREAMS");
+    t.stream(&owner, "/api/events", None).await.expect("snapshot").await;
+}
+
+#[tokio::test]
+async fn an_agent_holds_sixteen_streams_and_each_agent_its_own() {
+    let t = TestHall::open().await;
+    let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
+    let other = ada.clone().showing(&t.mint(ada.agent(), "other").await);
+    let mut open = Vec::new();
+    for n in 0..16 {
+        let caller = if n % 2 == 0 { &ada } else { &other };
+        open.push(t.stream(caller, "/api/events", None).await);
+    }
+    for caller in [&ada, &other] {
+        caller.get("/api/events").await.refused(429, "TOO_MANY_STREAMS");
+    }
+    t.stream(&bob, "/api/events", None).await.expect("snapshot").await;
+    t.stream(&t.owner(), "/api/events", None).await.expect("snapshot").await;
+    open.pop();
+    until("a place", || t.hall().streams_open() == 15).await;
+    t.stream(&ada, "/api/events", None).await.expect("snapshot").await;
+}
+
+#[tokio::test]
+async fn everything_includes_rooms_made_later() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let ada = t.agent("ada").await;
+    let mut of_owner = t.stream(&owner, "/api/events?scope=*", None).await;
+    let mut of_ada = t.stream(&ada, "/api/events?scope=*", None).await;
+    of_owner.expect("snapshot").await;
+    of_ada.expect("snapshot").await;
+    let room = t.channel(&owner, "Later", &[&ada]).await;
+    let said = t.say(&owner, &room, "hello").await;
+    for event in ["room_created", "room_member_added", "room_member_added", "entry_added"] {
+        of_owner.expect(event).await;
+    }
+    let joined = of_ada.expect("room_member_added").await;
+    assert_eq!(joined.inner()["member"]["authorId"], ada.author());
+    assert_eq!(of_ada.expect("entry_added").await.inner()["entry"], said);
+}
+
+#[tokio::test]
+async fn who_reconnects_at_random_gets_each_event_exactly_once_and_in_order() {
+    let mut t = TestHall::open().await;
+    let owner = t.owner();
+    let ada = t.agent("ada").await;
+    let team = t.team().await;
+    let mut chance = Chance(0xcafe);
+    let begin = head(&t);
+    let mut last = begin;
+    let mut seen = Vec::new();
+    let mut stream = None;
+    for step in 0..60 {
+        for _ in 0..chance.below(4) {
+            t.say(*chance.one(&[&owner, &ada]), &team, "words").await;
+        }
+        if step % 15 == 14 {
+            stream = None;
+            t.restart().await;
+        }
+        let mut open = match stream.take() {
+            Some(open) => open,
+            None => t.stream(&ada, "/api/events", Some(&last.to_string())).await,
+        };
+        // Reads some of what is there, then stays or falls off.
+        while last < head(&t) && chance.below(4) > 0 {
+            let frame = open.next().await;
+            last = frame.id.unwrap();
+            seen.push(last);
+        }
+        if chance.below(2) == 0 {
+            stream = Some(open);
+        }
+    }
+    drop(stream);
+    if last < head(&t) {
+        let mut rest = t.stream(&ada, &format!("/api/events?after={last}"), None).await;
+        seen.extend(ids(&rest.until(head(&t)).await));
+    }
+    assert_eq!(seen, (begin + 1..=head(&t)).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn streams_end_when_the_server_stops() {
+    let t = TestHall::open().await;
+    let ada = t.agent("ada").await;
+    let mut streams = [
+        t.stream(&t.owner(), "/api/events", None).await,
+        t.stream(&ada, "/api/events", None).await,
+    ];
+    let mut socket = t.socket(&ada, "/api/events").await;
+    for stream in &mut streams {
+        stream.expect("snapshot").await;
+    }
+    assert_eq!(socket.next().await.event, "snapshot");
+    t.begin_to_stop();
+    for stream in &mut streams {
+        stream.end().await;
+    }
+    assert_eq!(socket.closed().await, 1001);
+    t.close().await;
+}

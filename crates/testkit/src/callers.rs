@@ -1,0 +1,247 @@
+//! Callers: somebody who asks, from an address and with the credentials of its kind.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, body::Incoming, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::{
+    net::{TcpSocket, TcpStream},
+    task::JoinSet,
+};
+
+use crate::{answers::Answer, soon};
+
+/// Where the hall listens now; a restart moves it.
+#[derive(Clone, Debug)]
+pub(crate) struct Address(pub(crate) Arc<AtomicU16>);
+
+impl Address {
+    pub(crate) fn socket(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.0.load(Ordering::SeqCst)).into()
+    }
+}
+
+/// Somebody who asks.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    address: Address,
+    source: Ipv4Addr,
+    headers: Vec<(String, String)>,
+    author: String,
+    agent: String,
+    token: String,
+}
+
+impl Caller {
+    pub(crate) fn new(address: Address, source: Ipv4Addr, author: String) -> Self {
+        Self {
+            address,
+            source,
+            headers: Vec::new(),
+            author,
+            agent: String::new(),
+            token: String::new(),
+        }
+    }
+
+    pub(crate) fn being_agent(mut self, agent: &str, token: &str) -> Self {
+        agent.clone_into(&mut self.agent);
+        token.clone_into(&mut self.token);
+        self.showing(token)
+    }
+
+    /// The same, with one more header on every request.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same, showing this agent token and no other.
+    #[must_use]
+    pub fn showing(mut self, token: &str) -> Self {
+        self.headers.retain(|(name, _)| name != "x-service-agent");
+        token.clone_into(&mut self.token);
+        self.with("x-service-agent", token)
+    }
+
+    /// The id of the author it writes as; `""` for nobody.
+    pub fn author(&self) -> &str {
+        &self.author
+    }
+
+    /// The id of the agent it is; `""` for people.
+    pub fn agent(&self) -> &str {
+        &self.agent
+    }
+
+    /// The token it shows; `""` for people.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The address of its author.
+    pub fn author_url(&self) -> String {
+        format!("/api/rooms/authors/{}", self.author)
+    }
+
+    /// The address of its handle.
+    pub fn handle_url(&self) -> String {
+        format!("{}/handle", self.author_url())
+    }
+
+    /// Begins a request.
+    pub fn ask(&self, method: &str, path: &str) -> Ask {
+        Ask {
+            caller: self.clone(),
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: self.headers.clone(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// `GET`.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path).send().await
+    }
+
+    /// `HEAD`.
+    pub async fn head(&self, path: &str) -> Answer {
+        self.ask("HEAD", path).send().await
+    }
+
+    /// `DELETE`.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.ask("DELETE", path).send().await
+    }
+
+    /// `POST` of a JSON body.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.ask("POST", path).json(&body).send().await
+    }
+
+    /// `PATCH` with a JSON body.
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.ask("PATCH", path).json(&body).send().await
+    }
+
+    /// `PUT` of a JSON body.
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.ask("PUT", path).json(&body).send().await
+    }
+
+    /// A connection from this caller's address.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((self.source, 0).into()).unwrap();
+        let address = self.address.socket();
+        soon("a connection", socket.connect(address)).await.unwrap()
+    }
+
+    pub(crate) fn headers(&self) -> &[(String, String)] {
+        &self.headers
+    }
+
+    pub(crate) fn host(&self) -> String {
+        self.address.socket().to_string()
+    }
+}
+
+/// A request that is not sent yet.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    caller: Caller,
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Bytes,
+}
+
+/// A connection that lives as long as its answer is read.
+pub(crate) struct Opened {
+    pub(crate) response: Response<Incoming>,
+    pub(crate) driver: JoinSet<()>,
+    pub(crate) asked: String,
+}
+
+impl Ask {
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sends `json`.
+    #[must_use]
+    pub fn json(self, json: &Value) -> Self {
+        self.header("content-type", "application/json")
+            .body(json.to_string())
+    }
+
+    /// Sends these bytes.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Sends the request and reads the whole answer; of a stream only its head.
+    pub async fn send(self) -> Answer {
+        let Opened {
+            response,
+            driver,
+            asked,
+        } = self.open().await;
+        let (head, body) = response.into_parts();
+        let is_stream = head
+            .headers
+            .get("content-type")
+            .is_some_and(|kind| kind == "text/event-stream");
+        if is_stream {
+            return Answer::new(asked, head.status.as_u16(), head.headers, Bytes::new());
+        }
+        let whole = soon(&format!("the body of {asked}"), body.collect()).await;
+        let bytes = whole.expect("a whole body").to_bytes();
+        drop(driver);
+        Answer::new(asked, head.status.as_u16(), head.headers, bytes)
+    }
+
+    /// Sends the request and reads the head of the answer.
+    pub(crate) async fn open(self) -> Opened {
+        let asked = format!("{} {}", self.method, self.path);
+        let mut request = Request::builder()
+            .method(self.method.as_str())
+            .uri(&self.path)
+            .header("host", self.caller.host());
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(self.body)).unwrap();
+        let io = TokioIo::new(self.caller.connect().await);
+        let (mut sender, connection) = http1::handshake(io).await.unwrap();
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            // What breaks a connection shows in its answer.
+            let _ = connection.await;
+        });
+        let response = soon(&asked, sender.send_request(request))
+            .await
+            .unwrap_or_else(|error| panic!("{asked}: {error}"));
+        Opened {
+            response,
+            driver,
+            asked,
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The hall under test: opened in a folder of its own, stopped and started again at will.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+    },
+    time::Duration,
+};
+
+use guildhall_domain::Moment;
+use guildhall_hall::{
+    Clock, Hall, Opening,
+    peers::{PeerWord, Peers, Script, own_uid},
+    retention::Retention,
+    streams::StreamLimits,
+};
+use guildhall_http::{
+    guards::Guards,
+    listener::{Door, Limits},
+    metrics::Metrics,
+    origin::Allowed,
+    rate_limit::RateLimit,
+    routes,
+    state::{About, State},
+};
+use guildhall_wire::health::PeerCheck;
+use guildhall_world::{data_dir::DataDir, scratch::Scratch};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
+
+use crate::{
+    Caller,
+    answers::Answer,
+    callers::Address,
+    frames::{Socket, Stream},
+    log::EventLog,
+    raw, soon,
+};
+
+/// Connections from here belong to another user of the operating system.
+const OTHER_USER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
+/// About connections from here the kernel says nothing.
+const UNANSWERED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
+/// When the clock of every test begins: 21 September 2026.
+const BEGINNING_MS: i64 = 1_790_000_000_000;
+/// The token that opens `/metrics`.
+const METRICS_TOKEN: &str = "the-metrics-token-of-the-tests";
+
+/// What a test may want different.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// How long events are kept.
+    pub retention: Retention,
+    /// How many streams may be open.
+    pub streams: StreamLimits,
+}
+
+/// A running hall, alone in its folder.
+///
+/// Dropping it stops it at once; [`TestHall::close`] lets it finish in good order.
+pub struct TestHall {
+    running: Option<Running>,
+    address: Address,
+    clock: Clock,
+    options: Options,
+    owner: String,
+    data_dir: Option<DataDir>,
+    scratch: Scratch,
+}
+
+struct Running {
+    hall: Hall,
+    stop: oneshot::Sender<()>,
+    serving: JoinSet<()>,
+}
+
+impl TestHall {
+    /// Opens a new hall with the limits of the contract.
+    pub async fn open() -> Self {
+        Self::open_with(Options::default()).await
+    }
+
+    /// Opens a new hall with other limits.
+    pub async fn open_with(options: Options) -> Self {
+        let scratch = Scratch::new("test");
+        std::fs::create_dir(scratch.path().join("work")).unwrap();
+        let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
+        let mut hall = Self {
+            running: None,
+            address: Address(Arc::new(AtomicU16::new(0))),
+            clock: Clock::scripted(Moment::from_millis(BEGINNING_MS)),
+            options,
+            owner: String::new(),
+            data_dir: Some(data_dir),
+            scratch,
+        };
+        hall.start().await;
+        let me = hall.owner().get("/api/rooms/authors/me").await.ok(200);
+        me["id"].as_str().unwrap().clone_into(&mut hall.owner);
+        hall
+    }
+
+    async fn start(&mut self) {
+        let data_dir = self.data_dir.as_ref().unwrap();
+        let hall = Hall::open(Opening {
+            data_dir: data_dir.path().to_owned(),
+            database: data_dir.database(),
+            clock: self.clock.clone(),
+            roots: vec![self.scratch.path().join("work")],
+            streams: self.options.streams,
+            retention: self.options.retention,
+        })
+        .await
+        .unwrap();
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let state = State {
+            hall: hall.clone(),
+            about: Arc::new(About {
+                version: "0.0.0-test".to_owned(),
+                peer_check: PeerCheck::On,
+                metrics_token: Some(METRICS_TOKEN.to_owned()),
+            }),
+            metrics: Arc::clone(&metrics),
+            rate_limit: Arc::new(RateLimit::default()),
+        };
+        let door = Door {
+            router: routes::router(state),
+            guards: Guards::new(Allowed::default(), || {
+                guildhall_world::ids::new().to_string()
+            }),
+            limits: Limits::default(),
+            peers: Peers::Scripted(script()),
+            metrics,
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        self.address.0.store(port, Ordering::SeqCst);
+        let (stop, stopped) = oneshot::channel();
+        let mut serving = JoinSet::new();
+        serving.spawn(door.serve(vec![listener], async {
+            // A dropped sender is a hall that is dropped, which stops it as well.
+            let _ = stopped.await;
+        }));
+        self.running = Some(Running {
+            hall,
+            stop,
+            serving,
+        });
+    }
+
+    async fn stop(&mut self) {
+        let Running {
+            hall,
+            stop,
+            mut serving,
+        } = self.running.take().expect("a running hall");
+        hall.tasks().stop();
+        stop.send(()).expect("the door still waits for its end");
+        soon("the end of the door", serving.join_next())
+            .await
+            .unwrap()
+            .expect("the door ends without a panic");
+        assert!(
+            hall.tasks().ended(Duration::from_secs(10)).await,
+            "every task ends"
+        );
+    }
+
+    /// Stops in good order: streams end, running requests finish, tasks end.
+    pub async fn close(mut self) {
+        self.stop().await;
+    }
+
+    /// Stops in good order and starts again on the same folder; callers stay valid.
+    pub async fn restart(&mut self) {
+        self.restart_with(self.options).await;
+    }
+
+    /// The same, with other limits from then on.
+    pub async fn restart_with(&mut self, options: Options) {
+        self.stop().await;
+        self.options = options;
+        self.start().await;
+    }
+
+    /// Tells every task and stream to end while the door still answers.
+    pub fn begin_to_stop(&self) {
+        self.hall().tasks().stop();
+    }
+
+    /// The owner at this computer.
+    pub fn owner(&self) -> Caller {
+        Caller::new(
+            self.address.clone(),
+            Ipv4Addr::LOCALHOST,
+            self.owner.clone(),
+        )
+    }
+
+    /// Somebody whose program runs as another user of this computer.
+    pub fn stranger(&self) -> Caller {
+        Caller::new(self.address.clone(), OTHER_USER, String::new())
+    }
+
+    /// Somebody of whose socket the kernel says nothing.
+    pub fn nobody_knows(&self) -> Caller {
+        Caller::new(self.address.clone(), UNANSWERED, String::new())
+    }
+
+    /// Somebody at the owner's computer who shows an agent token that stands for nobody.
+    pub fn unverifiable(&self) -> Caller {
+        let unknown = format!("gha_{}", "x".repeat(43));
+        self.owner().showing(&unknown)
+    }
+
+    /// The holder of the configured metrics token, as another user.
+    pub fn watcher(&self) -> Caller {
+        self.stranger()
+            .with("authorization", &format!("Bearer {METRICS_TOKEN}"))
+    }
+
+    /// Registers an agent called `name` in a folder of its own and mints it a token.
+    pub async fn agent(&self, name: &str) -> Caller {
+        self.agent_of(json!({"name": name, "cwd": self.folder(name)}))
+            .await
+    }
+
+    /// Registers an agent as `ask` says and mints it a token.
+    pub async fn agent_of(&self, ask: Value) -> Caller {
+        let agent = self.owner().post("/api/agents", ask).await.ok(201);
+        let (id, author) = (text(&agent["id"]), text(&agent["authorId"]));
+        let token = self.mint(&id, "test").await;
+        Caller::new(self.address.clone(), Ipv4Addr::LOCALHOST, author).being_agent(&id, &token)
+    }
+
+    /// Mints a token and returns its text.
+    pub async fn mint(&self, agent: &str, label: &str) -> String {
+        let minted = self
+            .owner()
+            .post(
+                &format!("/api/agents/{agent}/tokens"),
+                json!({"label": label}),
+            )
+            .await
+            .ok(201);
+        text(&minted["token"])
+    }
+
+    /// A folder called `name` beneath the allowed root, made when it is not there.
+    pub fn folder(&self, name: &str) -> String {
+        let path = self.scratch.path().join("work").join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// The folder everything of this test lies in; agents may work in its `work` alone.
+    pub fn scratch(&self) -> PathBuf {
+        self.scratch.path().to_owned()
+    }
+
+    /// The database file.
+    pub fn database(&self) -> PathBuf {
+        self.data_dir.as_ref().unwrap().database()
+    }
+
+    /// The running hall itself.
+    pub fn hall(&self) -> &Hall {
+        &self.running.as_ref().expect("a running hall").hall
+    }
+
+    /// Moves the clock on.
+    pub fn pass(&self, seconds: i64) {
+        self.clock.advance(seconds);
+    }
+
+    /// Makes a channel; answers its id.
+    pub async fn channel(&self, by: &Caller, title: &str, members: &[&Caller]) -> String {
+        let ids: Vec<&str> = members.iter().map(|member| member.author()).collect();
+        let ask = json!({"kind": "channel", "title": title, "memberIds": ids});
+        text(&by.post("/api/rooms", ask).await.ok(201)["id"])
+    }
+
+    /// The id of the room every installation has.
+    pub async fn team(&self) -> String {
+        let rooms = self.owner().get("/api/rooms").await.ok(200);
+        let team = rooms["rooms"].as_array().unwrap().iter();
+        text(&team.into_iter().find(|room| room["wellKnown"] == "team").unwrap()["id"])
+    }
+
+    /// Writes a post; answers the entry.
+    pub async fn say(&self, by: &Caller, room: &str, words: &str) -> Value {
+        let path = format!("/api/rooms/{room}/entries");
+        let posted = by.post(&path, json!({"text": words})).await.ok(201);
+        posted["entry"].clone()
+    }
+
+    /// A reader of the event log that begins behind everything that happened so far.
+    pub fn events(&self) -> EventLog {
+        EventLog::open(&self.database())
+    }
+
+    /// The oldest event still kept.
+    pub fn oldest_event(&self) -> i64 {
+        crate::log::oldest(&self.database())
+    }
+
+    /// Every row of every table, one line each: what a deed that changes nothing leaves alone.
+    pub fn rows(&self) -> String {
+        crate::log::rows(&self.database())
+    }
+
+    /// Opens a stream; a refusal is the test's end.
+    pub async fn stream(&self, by: &Caller, path: &str, last_event_id: Option<&str>) -> Stream {
+        let ask = by.ask("GET", path);
+        let ask = match last_event_id {
+            Some(id) => ask.header("last-event-id", id),
+            None => ask,
+        };
+        Stream::open(ask).await
+    }
+
+    /// Opens a WebSocket; a refusal is the test's end.
+    pub async fn socket(&self, by: &Caller, path: &str) -> Socket {
+        Socket::open(by, path).await
+    }
+
+    /// Sends bytes as they are and reads the answer to its end.
+    pub async fn raw(&self, bytes: &[u8]) -> Answer {
+        raw::exchange(self.address.socket(), bytes).await
+    }
+}
+
+impl Drop for TestHall {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.hall.tasks().stop();
+        }
+    }
+}
+
+fn script() -> Script {
+    let other = PeerWord::User {
+        uid: own_uid().wrapping_add(1),
+        inode: 1,
+    };
+    Script::default()
+        .with(IpAddr::V4(OTHER_USER), other)
+        .with(IpAddr::V4(UNANSWERED), PeerWord::Unknown)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}

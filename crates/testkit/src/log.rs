@@ -1,0 +1,137 @@
+//! The event log and the rows, read from the database file as a person with SQLite would.
+
+use std::{fmt::Write, path::Path};
+
+use rusqlite::{Connection, OpenFlags, types::ValueRef};
+use serde_json::{Value, json};
+
+/// A reader of the event log that keeps its place.
+pub struct EventLog {
+    db: Connection,
+    place: i64,
+}
+
+impl EventLog {
+    /// A reader behind everything that happened so far.
+    pub(crate) fn open(database: &Path) -> Self {
+        let mut log = Self {
+            db: connect(database),
+            place: 0,
+        };
+        log.all();
+        log
+    }
+
+    /// The newest event read so far.
+    pub fn place(&self) -> i64 {
+        self.place
+    }
+
+    /// What happened since, oldest first: `{seq, type, scope, actorId, data}`.
+    pub fn all(&mut self) -> Vec<Value> {
+        let mut query = self
+            .db
+            .prepare("SELECT seq, type, scope, hex(actor_id), data FROM events WHERE seq > ?1 ORDER BY seq")
+            .unwrap();
+        let events: Vec<Value> = query
+            .query_map([self.place], |row| {
+                let data: String = row.get(4)?;
+                let data: Value = serde_json::from_str(&data).unwrap();
+                Ok(json!({
+                    "seq": row.get::<_, i64>(0)?,
+                    "type": row.get::<_, String>(1)?,
+                    "scope": row.get::<_, String>(2)?,
+                    "actorId": uuid(&row.get::<_, String>(3)?),
+                    "data": data,
+                }))
+            })
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        if let Some(last) = events.last() {
+            self.place = last["seq"].as_i64().unwrap();
+        }
+        events
+    }
+
+    /// The names of what happened since.
+    pub fn names(&mut self) -> Vec<String> {
+        let name = |event: Value| event["type"].as_str().unwrap().to_owned();
+        self.all().into_iter().map(name).collect()
+    }
+
+    /// Demands that exactly one thing happened since, called `name`; answers its data.
+    #[track_caller]
+    pub fn next(&mut self, name: &str) -> Value {
+        let events = self.all();
+        assert!(
+            events.len() == 1 && events[0]["type"] == name,
+            "one {name}, not {events:?}"
+        );
+        events[0]["data"].clone()
+    }
+
+    /// Demands that nothing happened since.
+    #[track_caller]
+    pub fn none(&mut self) {
+        let events = self.all();
+        assert!(events.is_empty(), "nobody is told of {events:?}");
+    }
+}
+
+fn connect(database: &Path) -> Connection {
+    Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
+}
+
+/// The oldest event still kept; 0 when there is none.
+pub(crate) fn oldest(database: &Path) -> i64 {
+    let query = "SELECT COALESCE(MIN(seq), 0) FROM events";
+    connect(database)
+        .query_row(query, [], |row| row.get(0))
+        .unwrap()
+}
+
+/// An id as the interface writes it, from its hex digits; null for none.
+fn uuid(hex: &str) -> Value {
+    if hex.len() != 32 {
+        return Value::Null;
+    }
+    let hex = hex.to_ascii_lowercase();
+    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    parts.join("-").into()
+}
+
+/// Every row of every table, one line each.
+pub(crate) fn rows(database: &Path) -> String {
+    let db = connect(database);
+    let mut tables = db
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        .unwrap();
+    let tables: Vec<String> = tables
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let mut text = String::new();
+    for table in tables {
+        let mut query = db.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
+        let columns = query.column_count();
+        let mut found = query.query([]).unwrap();
+        while let Some(row) = found.next().unwrap() {
+            text.push_str(&table);
+            for column in 0..columns {
+                match row.get_ref(column).unwrap() {
+                    ValueRef::Null => text.push_str("\tnull"),
+                    ValueRef::Integer(number) => write!(text, "\t{number}").unwrap(),
+                    ValueRef::Real(number) => write!(text, "\t{number}").unwrap(),
+                    ValueRef::Text(bytes) => {
+                        write!(text, "\t{}", String::from_utf8_lossy(bytes)).unwrap();
+                    }
+                    ValueRef::Blob(bytes) => write!(text, "\t{bytes:02x?}").unwrap(),
+                }
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
