@@ -124,11 +124,11 @@ impl Filling {
     }
 
     /// Lists the rooms as the front door does for the owner, without what the door adds.
-    pub(crate) async fn list_rooms(&self) -> Result<usize> {
+    pub(crate) async fn list_rooms(&self) -> Result<()> {
         let owner = self.owner;
         let ask = RoomsAsk::default();
         let read = self.store.read(move |db| rooms::list(db, owner, ask));
-        Ok(read.await.map_err(crate::broken)?.value.len())
+        read.await.map_err(crate::broken).map(drop)
     }
 }
 

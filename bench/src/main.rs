@@ -163,6 +163,8 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     let mut rows = starts::ready(few, many, scale)?;
     rows.push(starts::memory_at_rest(few).await?);
 
+    let bare = few.copy_to(folder.join("bare"))?;
+
     say("list of rooms");
     let (few_server, many_server) = (few.start()?, many.start()?);
     rooms::check_counts(&few_server, stores.few_unread).await?;
@@ -176,10 +178,13 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     many_server.stop()?;
 
     say("posts");
-    let bare_house = few.copy_to(folder.join("bare"))?;
-    let bare = posts::bare(&bare_house, stores.room, scale).await?;
-    let mut all = vec![posts::by_many(&few_server, stores.room, bare.rate, scale).await?];
-    all.extend(posts::by_one(&few_server, few, stores.room, &bare.single, scale).await?);
+    let pair = posts::Pair {
+        server: &few_server,
+        bare: &bare,
+        room: stores.room,
+    };
+    let mut all = vec![posts::by_many(&pair, scale).await?];
+    all.extend(posts::by_one(&pair, scale).await?);
     few_server.stop()?;
 
     say("streams");

@@ -27,7 +27,7 @@ impl Span {
 
 /// How often something was done within a span.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tally {
+struct Tally {
     counted_from: Instant,
     end: Instant,
     done: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// A tally that begins now.
-    pub(crate) fn begin(span: Span) -> Self {
+    fn begin(span: Span) -> Self {
         let counted_from = Instant::now() + span.warm_up;
         Self {
             counted_from,
@@ -45,7 +45,7 @@ impl Tally {
     }
 
     /// Notes that `count` more are done; false when the span is over, which counts them not.
-    pub(crate) fn add(&mut self, count: u64) -> bool {
+    fn add(&mut self, count: u64) -> bool {
         let now = Instant::now();
         if now > self.end {
             return false;
@@ -57,7 +57,7 @@ impl Tally {
     }
 
     /// How many a second all `tallies` of one span did together.
-    pub(crate) fn per_second(span: Span, tallies: &[Self]) -> f64 {
+    fn per_second(span: Span, tallies: &[Self]) -> f64 {
         let done: u64 = tallies.iter().map(|tally| tally.done).sum();
         done as f64 / span.measured.as_secs_f64()
     }
@@ -88,6 +88,32 @@ pub(crate) async fn rate(
         let (client, tally) = ended??;
         clients.push(client);
         tallies.push(tally);
+    }
+    Ok(Tally::per_second(span, &tallies))
+}
+
+/// How many a second are done when `tasks` repeat a deed that does `each` at once.
+pub(crate) async fn deeds<F, Running>(tasks: usize, each: u64, span: Span, deed: F) -> Result<f64>
+where
+    F: Fn() -> Running + Clone + Send + 'static,
+    Running: Future<Output = Result<()>> + Send,
+{
+    let mut running = JoinSet::new();
+    let start = Tally::begin(span);
+    for _ in 0..tasks {
+        let (deed, mut tally) = (deed.clone(), start);
+        running.spawn(async move {
+            loop {
+                deed().await?;
+                if !tally.add(each) {
+                    return Ok::<_, crate::Failure>(tally);
+                }
+            }
+        });
+    }
+    let mut tallies = Vec::new();
+    while let Some(ended) = running.join_next().await {
+        tallies.push(ended??);
     }
     Ok(Tally::per_second(span, &tallies))
 }
@@ -125,10 +151,9 @@ impl Times {
         self.0.push(took);
     }
 
-    /// Joins two measurements of the same deed.
-    pub(crate) fn and(mut self, more: Self) -> Self {
+    /// Joins another measurement of the same deed.
+    pub(crate) fn add(&mut self, more: Self) {
         self.0.extend(more.0);
-        self
     }
 
     /// The duration that this share of them stays within, in milliseconds; 0 when there are none.

@@ -1,17 +1,20 @@
 //! Posts: durable ones, by many clients and by one, in a room without agents.
+//! Server, store and disk are measured by turns, so that all meet the same weather on the machine.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use guildhall_domain::ids::RoomId;
 use serde_json::json;
-use tokio::task::JoinSet;
 
 use crate::{
-    Failure, Result, Scale,
+    Result, Scale,
     filling::{Filling, TEXT},
     http::{Client, post},
     machine,
-    measure::{self, Span, Tally, Times},
+    measure::{self, Times},
     server::{House, Server},
     table::{Amount, Row, Target},
 };
@@ -20,63 +23,40 @@ use crate::{
 const CLIENTS: usize = 32;
 /// Bare commits under way: one runs while the next one waits, so that the writer never does.
 const BARE_COMMITS: usize = 2;
+/// Turns of each.
+const ROUNDS: u32 = 3;
 
-/// What the store takes without the server in front, in a copy of the house.
-pub(crate) struct Bare {
-    /// Posts a second, [`CLIENTS`] of them in each commit: the same statements, and no hand-over.
-    pub(crate) rate: f64,
-    /// How long one post in a commit of its own takes.
-    pub(crate) single: Times,
+/// The server and the store to compare it with.
+pub(crate) struct Pair<'a> {
+    /// The server.
+    pub(crate) server: &'a Server,
+    /// A copy of its house that nobody serves.
+    pub(crate) bare: &'a House,
+    /// The room to post in; both have it.
+    pub(crate) room: RoomId,
 }
 
-/// Measures the store by itself.
-pub(crate) async fn bare(house: &House, room: RoomId, scale: &Scale) -> Result<Bare> {
-    let filling = Arc::new(Filling::open(house).await?);
-    let rate = bare_rate(&filling, room, scale).await?;
-    let mut single = Times::default();
-    let end = Instant::now() + scale.span.measured / 2;
-    while Instant::now() < end {
-        let began = Instant::now();
-        filling.post_batch(room, 1).await?;
-        single.push(began.elapsed());
+/// Many clients: posts a second, beside the same rows written without server, hall and hand-over
+/// in commits of [`CLIENTS`] posts.
+pub(crate) async fn by_many(pair: &Pair<'_>, scale: &Scale) -> Result<Row> {
+    let (span, room) = (scale.span.rounds(ROUNDS), pair.room);
+    let filling = Arc::new(Filling::open(pair.bare).await?);
+    let write = move || {
+        let filling = Arc::clone(&filling);
+        async move { filling.post_batch(room, CLIENTS as u64).await }
+    };
+    let mut clients = Client::connect_many(pair.server.address, CLIENTS).await?;
+    let request = request(pair);
+    let (mut rate, mut bare) = (0.0, 0.0);
+    for _ in 0..ROUNDS {
+        bare += measure::deeds(BARE_COMMITS, CLIENTS as u64, span, write.clone()).await?;
+        rate += measure::rate(&mut clients, &request, 201, span).await?;
     }
-    Ok(Bare { rate, single })
-}
-
-async fn bare_rate(filling: &Arc<Filling>, room: RoomId, scale: &Scale) -> Result<f64> {
-    let mut running = JoinSet::new();
-    let start = Tally::begin(scale.span);
-    for _ in 0..BARE_COMMITS {
-        let (filling, mut tally) = (Arc::clone(filling), start);
-        running.spawn(async move {
-            loop {
-                filling.post_batch(room, CLIENTS as u64).await?;
-                if !tally.add(CLIENTS as u64) {
-                    return Ok::<_, Failure>(tally);
-                }
-            }
-        });
-    }
-    let mut tallies = Vec::new();
-    while let Some(ended) = running.join_next().await {
-        tallies.push(ended??);
-    }
-    Ok(Tally::per_second(scale.span, &tallies))
-}
-
-/// Many clients: how many posts a second.
-pub(crate) async fn by_many(
-    server: &Server,
-    room: RoomId,
-    bare: f64,
-    scale: &Scale,
-) -> Result<Row> {
-    let mut clients = Client::connect_many(server.address, CLIENTS).await?;
-    let rate = measure::rate(&mut clients, &request(server, room), 201, scale.span).await?;
+    let rounds = f64::from(ROUNDS);
     Ok(Row {
         work: format!("durable posts, {CLIENTS} clients"),
-        measured: Amount::PerSecond(rate),
-        limit: Some((Amount::PerSecond(bare), "bare inserts")),
+        measured: Amount::PerSecond(rate / rounds),
+        limit: Some((Amount::PerSecond(bare / rounds), "bare inserts")),
         targets: vec![
             Target::AtLeast(Amount::PerSecond(5_000.0)),
             Target::ShareAtLeast(0.3),
@@ -84,25 +64,20 @@ pub(crate) async fn by_many(
     })
 }
 
-/// One client: how long a post takes, beside one sync of the disk measured before and after; and
-/// how long the store alone takes for one post a commit.
-pub(crate) async fn by_one(
-    server: &Server,
-    house: &House,
-    room: RoomId,
-    bare: &Times,
-    scale: &Scale,
-) -> Result<Vec<Row>> {
-    let half = scale.span.measured / 4;
-    let before = machine::disk_syncs(&house.folder, half)?;
-    let mut client = Client::connect(server.address).await?;
-    let request = request(server, room);
-    let span = Span {
-        warm_up: scale.span.warm_up / 2,
-        ..scale.span
-    };
-    let times = measure::times(&mut client, || request.clone(), 201, span).await?;
-    let syncs = before.and(machine::disk_syncs(&house.folder, half)?);
+/// One client: how long a post takes, beside one sync of the disk; and how much of that is the
+/// store's own commit of the same rows.
+pub(crate) async fn by_one(pair: &Pair<'_>, scale: &Scale) -> Result<Vec<Row>> {
+    let span = scale.span.rounds(ROUNDS);
+    let filling = Filling::open(pair.bare).await?;
+    let mut client = Client::connect(pair.server.address).await?;
+    let request = request(pair);
+    let (mut posts, mut commits, mut syncs) =
+        (Times::default(), Times::default(), Times::default());
+    for _ in 0..ROUNDS {
+        syncs.add(machine::disk_syncs(&pair.bare.folder, span.measured / 2)?);
+        commits.add(commits_of_one(&filling, pair.room, span.measured / 2).await?);
+        posts.add(measure::times(&mut client, || request.clone(), 201, span).await?);
+    }
     let sync = Amount::Millis(syncs.percentile_ms(50.0));
     let row = |work: &str, times: &Times, targets| Row {
         work: work.to_owned(),
@@ -113,14 +88,25 @@ pub(crate) async fn by_one(
     Ok(vec![
         row(
             "durable posts, 1 client, p50",
-            &times,
+            &posts,
             vec![Target::TimesAtMost(3.0)],
         ),
-        row("of that, the store's own commit, p50", bare, Vec::new()),
+        row("of that, the store's own commit, p50", &commits, Vec::new()),
     ])
 }
 
-fn request(server: &Server, room: RoomId) -> Vec<u8> {
-    let path = format!("/api/rooms/{room}/entries");
-    post(server.address, &path, &json!({ "text": TEXT }))
+async fn commits_of_one(filling: &Filling, room: RoomId, span: Duration) -> Result<Times> {
+    let mut times = Times::default();
+    let end = Instant::now() + span;
+    while Instant::now() < end {
+        let began = Instant::now();
+        filling.post_batch(room, 1).await?;
+        times.push(began.elapsed());
+    }
+    Ok(times)
+}
+
+fn request(pair: &Pair<'_>) -> Vec<u8> {
+    let path = format!("/api/rooms/{}/entries", pair.room);
+    post(pair.server.address, &path, &json!({ "text": TEXT }))
 }

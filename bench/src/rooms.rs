@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
-
 use crate::{
-    Failure, Result, Scale,
+    Result, Scale,
     filling::{Filling, unread_counts},
     http::{Client, get},
-    measure::{self, Tally},
+    measure,
     server::Server,
     table::{Amount, Row, Target},
 };
@@ -21,25 +19,11 @@ const ROUNDS: u32 = 5;
 /// How many listings a second the store reads without the server in front.
 pub(crate) async fn bare_rate(filling: Filling, scale: &Scale) -> Result<f64> {
     let filling = Arc::new(filling);
-    let span = scale.span.rounds(2);
-    let mut running = JoinSet::new();
-    let start = Tally::begin(span);
-    for _ in 0..CLIENTS {
-        let (filling, mut tally) = (Arc::clone(&filling), start);
-        running.spawn(async move {
-            loop {
-                filling.list_rooms().await?;
-                if !tally.add(1) {
-                    return Ok::<_, Failure>(tally);
-                }
-            }
-        });
-    }
-    let mut tallies = Vec::new();
-    while let Some(ended) = running.join_next().await {
-        tallies.push(ended??);
-    }
-    Ok(Tally::per_second(span, &tallies))
+    let list = move || {
+        let filling = Arc::clone(&filling);
+        async move { filling.list_rooms().await }
+    };
+    measure::deeds(CLIENTS, 1, scale.span.rounds(2), list).await
 }
 
 /// Says whether the counts are as exact as promised.

@@ -6,7 +6,7 @@ mod serve;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// A local server for a workspace in which people and coding agents work together.
 #[derive(Debug, Parser)]
@@ -30,6 +30,14 @@ enum Verb {
     Serve(config::ServeArgs),
     #[command(flatten)]
     Ask(cli::Command),
+    /// Prints completions for a shell
+    #[command(
+        after_help = "Example:\n  guildhall completions bash > /etc/bash_completion.d/guildhall"
+    )]
+    Completions(cli::Completions),
+    /// Writes the manual pages into a folder
+    #[command(after_help = "Example:\n  guildhall man ~/.local/share/man/man1")]
+    Man(cli::Man),
 }
 
 fn main() -> ExitCode {
@@ -38,5 +46,7 @@ fn main() -> ExitCode {
         None => serve::run(serve),
         Some(Verb::Serve(args)) => serve::run(args),
         Some(Verb::Ask(command)) => cli::run(command),
+        Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
+        Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
     }
 }

@@ -21,7 +21,7 @@ use guildhall_world::data_dir::{self, DataDir, DataDirError};
 use serde::Serialize;
 use tokio::{
     net::TcpListener,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
 };
 
 use crate::config::{Config, ConfigError, PeerCheckMode, ServeArgs};
@@ -85,6 +85,7 @@ pub(crate) fn run(args: ServeArgs) -> ExitCode {
 }
 
 async fn serve(config: Config) -> Result<(), ServeError> {
+    let signals = StopSignals::take()?;
     keep_memory_private();
     raise_descriptor_limit();
     let data_dir = open_data_dir(&config.data_dir)?;
@@ -124,7 +125,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
     let grace = door.limits.shutdown_grace;
     data_dir.announce(&announcement(&hall, address)?)?;
     say_hello(address, data_dir.path());
-    door.serve(vec![listener], stop_asked(hall.clone())).await;
+    door.serve(vec![listener], signals.stop(hall.clone())).await;
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
     }
@@ -132,22 +133,30 @@ async fn serve(config: Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Waits for SIGINT or SIGTERM, then tells every task and stream to end.
-async fn stop_asked(hall: Hall) {
-    let signals = signal(SignalKind::interrupt())
-        .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)));
-    match signals {
-        Ok((mut interrupt, mut terminate)) => {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        // Without handlers the signals end the process at once, which loses nothing either.
-        Err(_) => std::future::pending().await,
+/// The signals that ask the server to stop; taken before it says that it runs, so that none is
+/// missed.
+struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    fn take() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
-    tracing::info!("stopping");
-    hall.tasks().stop();
+
+    /// Waits for one of them, then tells every task and stream to end.
+    async fn stop(mut self, hall: Hall) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+        tracing::info!("stopping");
+        hall.tasks().stop();
+    }
 }
 
 fn open_data_dir(path: &Path) -> Result<DataDir, ServeError> {

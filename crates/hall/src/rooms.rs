@@ -105,9 +105,9 @@ impl Hall {
                 if rooms::count_all(tx)? >= limits::ROOMS_MAX {
                     return Err(Refusal::LimitReached("rooms").into());
                 }
-                require_owner(tx, &by, &people)?;
                 let room = new_room(id, &ask, naming.slug.clone(), now);
                 rooms::insert(tx, &room, naming.title.as_deref(), !by.is_human())?;
+                require_owner(tx, &by, &people)?;
                 let members = members::found(tx, id, ask.kind, &people, now)?;
                 let room = existing(tx, id)?;
                 tx.append(now, Some(by.author), &Event::RoomCreated { room })?;
@@ -143,10 +143,10 @@ impl Hall {
                 if patch.archived == Some(true) && !before.well_known.is_empty() {
                     return Err(Refusal::SystemRoom.into());
                 }
+                rooms::update(tx, &change(&before, &patch)?)?;
                 if patch.deliver_notices {
                     return Err(Refusal::NotABridgedRoom.into());
                 }
-                rooms::update(tx, &change(&before, &patch)?)?;
                 tell_if_changed(tx, now, Some(by.author), &before)?;
                 detail(tx, &by, id)
             })

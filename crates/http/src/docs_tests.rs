@@ -1,3 +1,5 @@
+//! The documentation pages, as a browser is answered.
+
 use axum::http::Request;
 use serde_json::json;
 use tower::ServiceExt;

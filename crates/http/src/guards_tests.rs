@@ -1,3 +1,5 @@
+//! What the guards refuse, and what every answer carries.
+
 use super::*;
 
 fn guards() -> Guards {

@@ -1,3 +1,5 @@
+//! Every Host and Origin that passes, and a few hundred that do not.
+
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::*;

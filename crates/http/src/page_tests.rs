@@ -1,3 +1,5 @@
+//! The page and its assets, as a browser is answered.
+
 use axum::http::Request;
 use tower::ServiceExt;
 

@@ -64,7 +64,11 @@ impl Answer {
         assert!(self.status >= 400, "{context}");
         assert_eq!(self.header("content-type"), "application/json", "{context}");
         assert!(!self.header("x-request-id").is_empty(), "{context}");
-        assert_eq!(self.header("x-content-type-options"), "nosniff", "{context}");
+        assert_eq!(
+            self.header("x-content-type-options"),
+            "nosniff",
+            "{context}"
+        );
         let envelope = self.body.as_object().unwrap_or_else(|| panic!("{context}"));
         let mut members: Vec<&str> = envelope.keys().map(String::as_str).collect();
         members.sort_unstable();

@@ -190,6 +190,10 @@ impl Socket {
     /// # Panics
     /// When the socket closes, or nothing comes in time.
     pub async fn next(&mut self) -> Frame {
+        soon("a frame", self.frame()).await
+    }
+
+    async fn frame(&mut self) -> Frame {
         loop {
             let frame = match self.message().await {
                 Message::Text(text) => parse_message(text.as_str()),
@@ -209,17 +213,21 @@ impl Socket {
 
     /// The code the server closes with; frames before it are passed over.
     pub async fn closed(&mut self) -> u16 {
-        loop {
-            match self.message().await {
-                Message::Close(Some(close)) => return close.code.into(),
-                Message::Close(None) => panic!("a close without a code"),
-                _ => {}
+        soon("a close", async {
+            loop {
+                match self.message().await {
+                    Message::Close(Some(close)) => return close.code.into(),
+                    Message::Close(None) => panic!("a close without a code"),
+                    _ => {}
+                }
             }
-        }
+        })
+        .await
     }
 
     async fn message(&mut self) -> Message {
-        soon("a message", self.0.next())
+        self.0
+            .next()
             .await
             .expect("a message and not the end")
             .expect("a readable message")

@@ -287,7 +287,12 @@ impl TestHall {
     pub async fn team(&self) -> String {
         let rooms = self.owner().get("/api/rooms").await.ok(200);
         let team = rooms["rooms"].as_array().unwrap().iter();
-        text(&team.into_iter().find(|room| room["wellKnown"] == "team").unwrap()["id"])
+        text(
+            &team
+                .into_iter()
+                .find(|room| room["wellKnown"] == "team")
+                .unwrap()["id"],
+        )
     }
 
     /// Writes a post; answers the entry.

@@ -97,7 +97,13 @@ fn uuid(hex: &str) -> Value {
         return Value::Null;
     }
     let hex = hex.to_ascii_lowercase();
-    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    let parts = [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ];
     parts.join("-").into()
 }
 

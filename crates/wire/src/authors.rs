@@ -125,6 +125,7 @@ pub struct Authors {
     /// By id.
     pub authors: Vec<Author>,
     /// What `cursor` takes for the next page; null on the last one.
+    #[schema(required = true)]
     pub next_cursor: Option<String>,
 }
 

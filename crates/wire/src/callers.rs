@@ -64,6 +64,7 @@ pub struct Whoami {
     #[schema(example = "local")]
     pub mode: String,
     /// Null for nobody.
+    #[schema(required = true)]
     pub caller: Option<Caller>,
     /// Whether this is the owner, at this computer, with no proxy between.
     pub owner_here: bool,

@@ -28,6 +28,7 @@ pub struct Notice {
     /// Which notice it is.
     pub code: String,
     /// Whom it is about.
+    #[schema(required = true)]
     pub subject_author_id: Option<String>,
     /// What else it says.
     pub data: Value,
@@ -88,6 +89,7 @@ pub struct Attachment {
     /// 64 hex digits.
     pub sha256: String,
     /// `image` or null.
+    #[schema(required = true)]
     pub preview: Option<String>,
     /// Where it is served.
     pub url: String,
@@ -126,6 +128,7 @@ pub struct Entry {
     #[schema(example = "@ada the build is green")]
     pub text: String,
     /// Null for posts.
+    #[schema(required = true)]
     pub notice: Option<Notice>,
     /// Whom it names.
     #[schema(value_type = Vec<String>)]
@@ -133,18 +136,18 @@ pub struct Entry {
     /// Where it names them.
     pub mention_spans: Vec<MentionSpan>,
     /// The entry it answers in a thread.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub thread_root_entry_id: Option<EntryId>,
     /// Replies in its own thread.
     pub thread_reply_count: u64,
     /// Time of the newest reply in its own thread.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub thread_last_reply_at: Option<Moment>,
     /// The session it came from.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub session_id: Option<SessionId>,
     /// The turn it came from.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub turn_id: Option<TurnId>,
     /// The post that began its cascade.
     #[schema(value_type = String)]
@@ -158,7 +161,7 @@ pub struct Entry {
     /// Reactions to it.
     pub reactions: Vec<Reaction>,
     /// When its text was taken out.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub redacted_at: Option<Moment>,
     /// When it was written.
     #[schema(value_type = String, format = DateTime)]
@@ -205,8 +208,10 @@ pub struct Entries {
     /// Thread roots that the page names and does not hold.
     pub thread_roots: Vec<Entry>,
     /// Seq of the first one; null on an empty page.
+    #[schema(required = true)]
     pub first_seq: Option<u64>,
     /// Seq of the last one; null on an empty page.
+    #[schema(required = true)]
     pub last_seq: Option<u64>,
     /// Whether more lie in the direction asked for.
     pub has_more: bool,

@@ -13,5 +13,6 @@ pub struct ErrorEnvelope {
     #[schema(example = "ROOM_NOT_FOUND")]
     pub code: String,
     /// Null unless the code defines it.
+    #[schema(required = true)]
     pub details: Option<Value>,
 }

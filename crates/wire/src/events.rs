@@ -24,7 +24,7 @@ pub struct Event<'a> {
     #[schema(value_type = String, format = DateTime)]
     pub at: Moment,
     /// The author who caused it; null for the server itself.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub actor_id: Option<AuthorId>,
     /// What happened; its shape follows from the name.
     #[schema(value_type = Value)]

@@ -7,6 +7,9 @@ use guildhall_domain::outcome::Invalid;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+/// What is wrong with a text that holds the character no text may hold (contract 1.1).
+const NO_NULL: &str = "must not hold the character U+0000";
+
 /// A body that can be read from fields.
 pub trait Ask: Sized {
     /// Reads the body; what is wrong is noted in `fields`.
@@ -49,6 +52,7 @@ impl Fields {
     /// A text that may be absent.
     pub fn maybe_text(&mut self, name: &str) -> Option<String> {
         match self.map.remove(name)? {
+            Value::String(text) if text.contains('\0') => self.wrong(name, NO_NULL),
             Value::String(text) => Some(text),
             _ => self.wrong(name, "must be text"),
         }
@@ -135,7 +139,8 @@ impl Fields {
         let mut texts = Vec::with_capacity(items.len());
         for (n, item) in items.into_iter().enumerate() {
             match item {
-                Value::String(text) => texts.push(text),
+                Value::String(text) if !text.contains('\0') => texts.push(text),
+                Value::String(_) => self.invalid.field(&format!("{name}.{n}"), NO_NULL),
                 _ => self.invalid.field(&format!("{name}.{n}"), "must be text"),
             }
         }

@@ -57,12 +57,16 @@ pub struct Bridge {
 #[serde(rename_all = "camelCase")]
 pub struct LimitOverrides {
     /// Whether the room's limits count.
+    #[schema(required = true)]
     pub turn_limits_enabled: Option<bool>,
     /// 0..100.
+    #[schema(required = true)]
     pub max_agent_depth: Option<u32>,
     /// 1..100.
+    #[schema(required = true)]
     pub max_turns_per_agent_per_cascade: Option<u32>,
     /// 0..10,000.
+    #[schema(required = true)]
     pub max_auto_turns_per_hour: Option<u32>,
 }
 
@@ -107,12 +111,16 @@ pub struct Room {
     #[schema(value_type = String, format = DateTime)]
     pub last_activity_at: Moment,
     /// Null: not bridged.
+    #[schema(required = true)]
     pub bridge: Option<Bridge>,
     /// Unread posts of others; null when the caller is no member.
+    #[schema(required = true)]
     pub unread_count: Option<u64>,
     /// Unread posts that name the caller; null when the caller is no member.
+    #[schema(required = true)]
     pub mention_count: Option<u64>,
     /// Members of a direct message; null for channels.
+    #[schema(required = true)]
     pub participants: Option<Vec<AuthorSummary>>,
     /// Agents with a running or waiting turn here.
     pub working: u64,
@@ -216,6 +224,7 @@ pub struct RoomDetail {
     /// Whether the caller owns the installation.
     pub viewer_is_owner: bool,
     /// Null unless bridged.
+    #[schema(required = true)]
     pub deliver_notices: Option<bool>,
     /// Agents with a running or waiting turn here.
     pub working_agents: Vec<WorkingAgent>,

@@ -32,13 +32,13 @@ pub struct Token {
     /// Who made it.
     pub origin: TokenOrigin,
     /// The session it names, for a session's token.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub session_id: Option<SessionId>,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Moment,
     /// When it was last used, to five minutes.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub last_used_at: Option<Moment>,
     /// When it dies of disuse.
     #[schema(value_type = String, format = DateTime)]
@@ -47,7 +47,7 @@ pub struct Token {
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Moment,
     /// When it was revoked.
-    #[schema(value_type = Option<String>)]
+    #[schema(required = true, value_type = Option<String>)]
     pub revoked_at: Option<Moment>,
 }
 

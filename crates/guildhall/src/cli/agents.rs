@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::{
     args::{self, ResponseMode},
+    bodies::{changes, given},
     desk::{Desk, name_of},
     failures::Failure,
     output::{Cell, View},
-    rooms::given,
     target::Target,
 };
 
@@ -147,10 +147,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             if let Some(name) = ask.name {
                 body["name"] = name.into();
             }
-            if body.as_object().is_some_and(serde_json::Map::is_empty) {
-                let why = "say what to change; `guildhall agents update --help` lists it.";
-                return Err(Failure::Usage(why.to_owned()));
-            }
+            let body = changes(body, "agents update")?;
             let target = target(desk, &ask.agent).await?;
             desk.send(Method::PATCH, &target, Some(&body)).await?
         }

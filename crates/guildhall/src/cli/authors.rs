@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     args,
+    bodies::{changes, given},
     desk::{Desk, name_of},
     failures::Failure,
     output::{Cell, View},
-    rooms::given,
     target::Target,
 };
 
@@ -74,13 +74,6 @@ enum Kind {
 pub(crate) struct Update {
     #[command(flatten)]
     author: args::Author,
-    #[command(flatten)]
-    change: Change,
-}
-
-#[derive(Clone, Debug, Args)]
-#[group(required = true, multiple = true)]
-struct Change {
     /// The name, 1 to 80 characters
     #[arg(long, value_name = "NAME")]
     display_name: Option<String>,
@@ -157,13 +150,14 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Update(ask) => {
-            let target = target(desk, &ask.author).await?;
             let body = given(json!({
-                "displayName": ask.change.display_name,
-                "emoji": ask.change.emoji,
-                "color": ask.change.color,
-                "imageUrl": ask.change.image_url,
+                "displayName": ask.display_name,
+                "emoji": ask.emoji,
+                "color": ask.color,
+                "imageUrl": ask.image_url,
             }));
+            let body = changes(body, "authors update")?;
+            let target = target(desk, &ask.author).await?;
             let answer = desk.send(Method::PATCH, &target, Some(&body)).await?;
             desk.output.show(&answer, &AUTHOR)
         }

@@ -146,11 +146,10 @@ impl Desk {
         only("agents", named, tries)
     }
 
-    /// What people call each author: its handle, else its name.
+    /// What people call each author and the agent behind it: its handle, else its name.
     pub(super) async fn author_names(&self) -> Result<HashMap<String, String>, Failure> {
         let authors = self.authors(None).await?;
-        let name = |author: &Value| Some((author["id"].as_str()?.to_owned(), name_of(author)));
-        Ok(authors.iter().filter_map(name).collect())
+        Ok(authors.iter().flat_map(names_of).collect())
     }
 
     /// What people call each author and each room.
@@ -192,6 +191,14 @@ pub(super) fn name_of(author: &Value) -> String {
         (Some(handle), _) if !handle.is_empty() => format!("@{handle}"),
         (_, name) => name.unwrap_or_default().to_owned(),
     }
+}
+
+/// What people call an author, by its id and by that of the agent behind it.
+pub(super) fn names_of(author: &Value) -> impl Iterator<Item = (String, String)> {
+    let ids = ["id", "agentRef"].map(|member| author[member].as_str().map(str::to_owned));
+    let name = name_of(author);
+    let ids = ids.into_iter().flatten().filter(|id| !id.is_empty());
+    ids.map(move |id| (id, name.clone()))
 }
 
 /// What people call a room: `#slug` for a channel, its title for a direct message.

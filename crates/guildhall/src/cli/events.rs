@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     client::{Load, Opened},
-    desk::{Desk, name_of, room_name},
+    desk::{Desk, names_of, room_name},
     failures::Failure,
     frames::{Frame, Frames},
     output::say,
@@ -181,13 +181,9 @@ impl Follower<'_> {
 
     /// Notes the names that an event tells.
     fn learn(&mut self, data: &Value) {
-        for (thing, name) in [
-            ("room", room_name as fn(&Value) -> String),
-            ("author", name_of),
-        ] {
-            if let Some(id) = data[thing]["id"].as_str() {
-                self.names.insert(id.to_owned(), name(&data[thing]));
-            }
+        self.names.extend(names_of(&data["author"]));
+        if let Some(id) = data["room"]["id"].as_str() {
+            self.names.insert(id.to_owned(), room_name(&data["room"]));
         }
     }
 
@@ -209,7 +205,7 @@ impl Follower<'_> {
         let seq = frame.id.map(|seq| seq.to_string()).unwrap_or_default();
         let at = event["at"].as_str().unwrap_or_default();
         let place = event["scope"].as_str().unwrap_or_default();
-        let place = self.name(place.strip_prefix("room:").unwrap_or(place));
+        let place = self.name(place.split_once(':').map_or(place, |(_, id)| id));
         let actor = self.name(event["actorId"].as_str().unwrap_or_default());
         let detail = self.detail(&event["data"]);
         format!("{seq:>8}  {at}  {place:<12}  {actor:<12}  {name:<19}  {detail}")
@@ -228,10 +224,11 @@ impl Follower<'_> {
                 return self.name(id);
             }
         }
-        match (data["authorId"].as_str(), data["lastReadSeq"].as_u64()) {
-            (Some(_), Some(seq)) => format!("read to {seq}"),
-            (Some(id), None) if data["roomId"].is_string() => self.name(id),
-            _ => data.to_string(),
+        let id = |member: &str| data[member].as_str();
+        match (id("authorId"), id("roomId"), data["lastReadSeq"].as_u64()) {
+            (Some(_), Some(room), Some(seq)) => format!("{} read to {seq}", self.name(room)),
+            (Some(author), _, None) => self.name(author),
+            _ => id("agentId").map_or_else(|| data.to_string(), |agent| self.name(agent)),
         }
     }
 }

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     args::{self, ResponseMode},
+    bodies::given,
     desk::{Desk, name_of},
     failures::Failure,
     output::{Cell, View},
-    rooms::given,
     target::Target,
 };
 

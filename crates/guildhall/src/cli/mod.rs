@@ -6,8 +6,10 @@ mod agents;
 mod api;
 mod args;
 mod authors;
+mod bodies;
 mod client;
 mod desk;
+mod documents;
 mod entries;
 mod events;
 mod failures;
@@ -31,6 +33,7 @@ use std::process::ExitCode;
 use args::{Common, Nothing, Noun, Single};
 use clap::Subcommand;
 use desk::Desk;
+pub(crate) use documents::{Completions, Man};
 use failures::Failure;
 
 /// Every command that asks a server.
@@ -90,6 +93,20 @@ pub(crate) fn run(command: Command) -> ExitCode {
         .build()
         .map_err(Failure::Io)
         .and_then(|runtime| runtime.block_on(command.run()));
+    end(outcome, as_json)
+}
+
+/// Prints the completions of `commands` for a shell.
+pub(crate) fn completions(commands: clap::Command, ask: Completions) -> ExitCode {
+    end(documents::completions(commands, ask).map(|()| 0), false)
+}
+
+/// Writes the manual pages of `commands`.
+pub(crate) fn man(commands: clap::Command, ask: &Man) -> ExitCode {
+    end(documents::man(commands, ask).map(|()| 0), false)
+}
+
+fn end(outcome: Result<u8, Failure>, as_json: bool) -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {

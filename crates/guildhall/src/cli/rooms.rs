@@ -2,10 +2,11 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     args::{self, Switch},
+    bodies::{changes, given},
     desk::{Desk, name_of, room_name},
     events,
     failures::Failure,
@@ -95,7 +96,6 @@ pub(crate) struct Update {
 }
 
 #[derive(Clone, Debug, Args)]
-#[group(required = true, multiple = true)]
 struct Change {
     /// A new title; a channel's slug follows it
     #[arg(long)]
@@ -281,26 +281,13 @@ async fn change(desk: &Desk, change: Change) -> Result<Value, Failure> {
             body[field] = value;
         }
     }
-    Ok(body)
+    changes(body, "rooms update")
 }
 
 async fn patch(desk: &Desk, room: &str, change: &Value) -> Result<(), Failure> {
     let target = Target::room(&desk.room_id(room).await?);
     let answer = desk.send(Method::PATCH, &target, Some(change)).await?;
     desk.output.show(&answer, &ROOM)
-}
-
-/// The members of `body` that were given a value.
-pub(super) fn given(body: Value) -> Value {
-    match body {
-        Value::Object(members) => Value::Object(
-            members
-                .into_iter()
-                .filter(|(_, value)| !value.is_null())
-                .collect::<Map<_, _>>(),
-        ),
-        other => other,
-    }
 }
 
 fn limit(text: &str) -> Result<Limit, String> {

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::{
     args::{self, Switch},
+    bodies::given,
     desk::Desk,
     failures::Failure,
-    rooms::given,
     target::Target,
 };
 

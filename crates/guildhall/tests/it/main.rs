@@ -7,5 +7,11 @@
     reason = "a test says what went wrong by failing"
 )]
 
+mod cli_agents;
+mod cli_events;
+mod cli_house;
+mod cli_output;
+mod cli_parity;
+mod cli_rooms;
 mod kill;
 mod server;

@@ -145,10 +145,7 @@ async fn whom_the_kernel_does_not_know_is_nobody_even_with_a_live_token() {
     let hidden = t.nobody_knows();
     let with_token = hidden.clone().showing(ada.token());
     for nobody in [&hidden, &with_token] {
-        nobody
-            .get("/api/rooms")
-            .await
-            .refused(401, "NOT_THE_OWNER");
+        nobody.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");
         let who = nobody.get("/api/auth/whoami").await.ok(200);
         assert_eq!(who["caller"], Value::Null);
     }
@@ -164,11 +161,31 @@ async fn a_credential_that_was_shown_and_failed_never_falls_through_to_a_weaker_
     let (unverified, required) = ("AGENT_IDENTITY_UNVERIFIED", "AUTH_REQUIRED");
     let agent_header = "x-service-agent";
     for (headers, code, challenge) in [
-        (vec![(agent_header, String::new())], unverified, "ServiceAgent"),
-        (vec![(agent_header, "  ".to_owned())], unverified, "ServiceAgent"),
-        (vec![(agent_header, "nonsense".to_owned())], unverified, "ServiceAgent"),
-        (vec![(agent_header, unknown.clone())], unverified, "ServiceAgent"),
-        (vec![(agent_header, "gha_ü".to_owned())], unverified, "ServiceAgent"),
+        (
+            vec![(agent_header, String::new())],
+            unverified,
+            "ServiceAgent",
+        ),
+        (
+            vec![(agent_header, "  ".to_owned())],
+            unverified,
+            "ServiceAgent",
+        ),
+        (
+            vec![(agent_header, "nonsense".to_owned())],
+            unverified,
+            "ServiceAgent",
+        ),
+        (
+            vec![(agent_header, unknown.clone())],
+            unverified,
+            "ServiceAgent",
+        ),
+        (
+            vec![(agent_header, "gha_ü".to_owned())],
+            unverified,
+            "ServiceAgent",
+        ),
         (
             vec![
                 (agent_header, ada.token().to_owned()),
@@ -185,9 +202,21 @@ async fn a_credential_that_was_shown_and_failed_never_falls_through_to_a_weaker_
             unverified,
             "ServiceAgent",
         ),
-        (vec![("authorization", bearer(&unknown))], unverified, "ServiceAgent"),
-        (vec![("authorization", bearer("ghk_unknown"))], required, "Bearer"),
-        (vec![("authorization", "Basic b3duZXI6".to_owned())], required, "Bearer"),
+        (
+            vec![("authorization", bearer(&unknown))],
+            unverified,
+            "ServiceAgent",
+        ),
+        (
+            vec![("authorization", bearer("ghk_unknown"))],
+            required,
+            "Bearer",
+        ),
+        (
+            vec![("authorization", "Basic b3duZXI6".to_owned())],
+            required,
+            "Bearer",
+        ),
         (vec![("authorization", String::new())], required, "Bearer"),
     ] {
         let ask = |method, path: &str| {
@@ -196,7 +225,12 @@ async fn a_credential_that_was_shown_and_failed_never_falls_through_to_a_weaker_
                 .iter()
                 .fold(ask, |ask, (name, value)| ask.header(name, value))
         };
-        for path in ["/api/rooms", "/api/events", "/metrics", "/api/agents/x/tokens"] {
+        for path in [
+            "/api/rooms",
+            "/api/events",
+            "/metrics",
+            "/api/agents/x/tokens",
+        ] {
             let answer = ask("GET", path).send().await;
             let expected = format!("{challenge} realm=\"guildhall\"");
             assert_eq!(answer.header("www-authenticate"), expected, "{headers:?}");
@@ -253,7 +287,13 @@ async fn the_owner_is_here_only_without_a_proxy_between() {
     };
     let who = "/api/auth/whoami";
     assert_eq!(t.owner().get(who).await.ok(200), seen(true));
-    for name in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via"] {
+    for name in [
+        "forwarded",
+        "x-forwarded-for",
+        "x-forwarded-proto",
+        "x-real-ip",
+        "via",
+    ] {
         let elsewhere = t.owner().with(name, "203.0.113.7");
         assert_eq!(elsewhere.get(who).await.ok(200), seen(false), "{name}");
     }
@@ -271,7 +311,10 @@ async fn metrics_are_for_the_owner_and_the_holder_of_the_metrics_token() {
     let ada = t.agent("ada").await;
     for watcher in [t.owner(), t.watcher()] {
         let answer = watcher.get("/metrics").await;
-        assert_eq!(answer.header("content-type").split(';').next(), Some("text/plain"));
+        assert_eq!(
+            answer.header("content-type").split(';').next(),
+            Some("text/plain")
+        );
         let metrics = answer.text();
         assert!(metrics.contains("# TYPE"), "{metrics}");
         for secret in [ada.agent(), ada.author(), ada.token(), "/api/rooms/0"] {

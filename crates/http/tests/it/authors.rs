@@ -19,9 +19,16 @@ async fn people_see_everybody_and_agents_those_they_share_a_room_with() {
     let t = TestHall::open().await;
     let owner = t.owner();
     let me = text(&owner.get("/api/rooms/authors/me").await.ok(200)["displayName"]);
-    let loner = t.agent_of(json!({"name": "zoe", "cwd": t.folder("zoe"), "joinTeam": false})).await;
+    let loner = t
+        .agent_of(json!({"name": "zoe", "cwd": t.folder("zoe"), "joinTeam": false}))
+        .await;
     let ada = t.agent("ada").await;
-    let mut all = vec![me.clone(), "ada".to_owned(), "guildhall".to_owned(), "zoe".to_owned()];
+    let mut all = vec![
+        me.clone(),
+        "ada".to_owned(),
+        "guildhall".to_owned(),
+        "zoe".to_owned(),
+    ];
     all.sort();
     assert_eq!(names(&owner, "").await, all);
     assert_eq!(names(&loner, "").await, ["guildhall", "zoe"]);
@@ -29,9 +36,15 @@ async fn people_see_everybody_and_agents_those_they_share_a_room_with() {
     adas.sort();
     assert_eq!(names(&ada, "").await, adas);
     for (caller, other) in [(&ada, &loner), (&loner, &ada), (&loner, &owner)] {
-        caller.get(&other.author_url()).await.refused(404, "AUTHOR_NOT_FOUND");
+        caller
+            .get(&other.author_url())
+            .await
+            .refused(404, "AUTHOR_NOT_FOUND");
     }
-    assert_eq!(ada.get(&owner.author_url()).await.ok(200)["displayName"], me);
+    assert_eq!(
+        ada.get(&owner.author_url()).await.ok(200)["displayName"],
+        me
+    );
     for caller in [&owner, &ada, &loner] {
         let own = caller.get("/api/rooms/authors/me").await.ok(200);
         assert_eq!(own, caller.get(&caller.author_url()).await.ok(200));
@@ -49,7 +62,10 @@ async fn the_list_is_narrowed_by_part_of_a_name_or_handle_and_by_kind() {
         t.agent(name).await;
     }
     let bob = owner.get("/api/rooms/authors?q=bob").await.ok(200);
-    let url = format!("/api/rooms/authors/{}/handle", text(&bob["authors"][0]["id"]));
+    let url = format!(
+        "/api/rooms/authors/{}/handle",
+        text(&bob["authors"][0]["id"])
+    );
     owner.patch(&url, json!({"handle": "xenia"})).await.ok(200);
     let none: [&str; 0] = [];
     for (query, expected) in [
@@ -71,7 +87,8 @@ async fn paging_never_repeats_or_skips_whoever_was_there_throughout() {
     let t = TestHall::open().await;
     let owner = t.owner();
     let register = |n: usize| {
-        let ask = json!({"name": format!("a{n}"), "cwd": t.folder(&n.to_string()), "joinTeam": false});
+        let ask =
+            json!({"name": format!("a{n}"), "cwd": t.folder(&n.to_string()), "joinTeam": false});
         let owner = owner.clone();
         async move { text(&owner.post("/api/agents", ask).await.ok(201)["authorId"]) }
     };
@@ -88,7 +105,9 @@ async fn paging_never_repeats_or_skips_whoever_was_there_throughout() {
             let link = answer.header("link").to_owned();
             let page = answer.ok(200);
             let authors = column(&page["authors"], "id");
-            assert!(authors.len() <= limit && (authors.len() == limit || page["nextCursor"].is_null()));
+            assert!(
+                authors.len() <= limit && (authors.len() == limit || page["nextCursor"].is_null())
+            );
             seen.extend(authors);
             let Some(cursor) = page["nextCursor"].as_str() else {
                 assert_eq!(link, "");
@@ -104,22 +123,36 @@ async fn paging_never_repeats_or_skips_whoever_was_there_throughout() {
         }
         let unique: BTreeSet<String> = seen.iter().cloned().collect();
         assert_eq!(unique.len(), seen.len(), "nobody twice with limit {limit}");
-        assert!(throughout.is_subset(&unique), "nobody missing with limit {limit}");
+        assert!(
+            throughout.is_subset(&unique),
+            "nobody missing with limit {limit}"
+        );
     }
     // A cursor belongs to its list and filters.
-    let page = owner.get("/api/rooms/authors?kind=agent&limit=2").await.ok(200);
+    let page = owner
+        .get("/api/rooms/authors?kind=agent&limit=2")
+        .await
+        .ok(200);
     let cursor = text(&page["nextCursor"]);
     for query in [
         format!("?cursor={cursor}"),
         format!("?kind=human&cursor={cursor}"),
         format!("?kind=agent&q=a&cursor={cursor}"),
         format!("?kind=agent&includeRetired=1&cursor={cursor}"),
-        format!("?kind=agent&cursor={}", cursor.to_uppercase().replace(|c: char| c.is_ascii_digit(), "0")),
+        format!(
+            "?kind=agent&cursor={}",
+            cursor
+                .to_uppercase()
+                .replace(|c: char| c.is_ascii_digit(), "0")
+        ),
         format!("?kind=agent&cursor={}", "0".repeat(513)),
         "?kind=agent&cursor=x".to_owned(),
     ] {
         let answer = owner.get(&format!("/api/rooms/authors{query}")).await;
-        assert_eq!(crate::shared::wrong_fields(&answer.refused(400, "VALIDATION_FAILED")), ["cursor"]);
+        assert_eq!(
+            crate::shared::wrong_fields(&answer.refused(400, "VALIDATION_FAILED")),
+            ["cursor"]
+        );
     }
     let wider = format!("/api/rooms/authors?kind=agent&limit=7&cursor={cursor}");
     assert_eq!(list(&owner.get(&wider).await.ok(200)["authors"]).len(), 7);
@@ -171,12 +204,20 @@ async fn a_look_is_changed_field_by_field_and_told_once() {
         answer.refused(400, "VALIDATION_FAILED");
     }
     let look = json!({"emoji": "x"});
-    owner.patch("/api/rooms/authors/x", look.clone()).await.refused(404, "AUTHOR_NOT_FOUND");
+    owner
+        .patch("/api/rooms/authors/x", look.clone())
+        .await
+        .refused(404, "AUTHOR_NOT_FOUND");
     let system = owner.get("/api/rooms/authors?kind=system").await.ok(200);
     let system = format!("/api/rooms/authors/{}", text(&system["authors"][0]["id"]));
-    owner.patch(&system, look.clone()).await.refused(409, "AUTHOR_NOT_CHANGEABLE");
+    owner
+        .patch(&system, look.clone())
+        .await
+        .refused(409, "AUTHOR_NOT_CHANGEABLE");
     ada.patch(&path, look).await.refused(403, "HUMANS_ONLY");
-    ada.get(&format!("{path}/handles")).await.refused(403, "HUMANS_ONLY");
+    ada.get(&format!("{path}/handles"))
+        .await
+        .refused(403, "HUMANS_ONLY");
     events.none();
     let handles = owner.get(&format!("{path}/handles")).await.ok(200);
     assert_eq!(handles, json!({"current": "ada", "reserved": []}));

@@ -7,7 +7,10 @@ use crate::shared::{column, list, text};
 
 fn seqs(page: &Value) -> Vec<u64> {
     let entries = list(&page["entries"]);
-    entries.iter().map(|entry| entry["seq"].as_u64().unwrap()).collect()
+    entries
+        .iter()
+        .map(|entry| entry["seq"].as_u64().unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -31,7 +34,10 @@ async fn a_post_is_kept_byte_for_byte_and_told_once() {
     assert_eq!(events.next("entry_added")["entry"], entry);
     let path = format!("/api/rooms/{room}/entries/{}", text(&entry["id"]));
     assert_eq!(owner.get(&path).await.ok(200), entry);
-    let page = owner.get(&format!("/api/rooms/{room}/entries")).await.ok(200);
+    let page = owner
+        .get(&format!("/api/rooms/{room}/entries"))
+        .await
+        .ok(200);
     let whole = json!({
         "entries": [entry], "threadRoots": [], "firstSeq": 1, "lastSeq": 1, "hasMore": false,
     });
@@ -50,7 +56,11 @@ async fn of_sixteen_who_post_at_once_each_gets_its_own_number_without_a_gap() {
     let room = t.channel(&owner, "Ops", &[&ada]).await;
     let (t_ref, room_ref) = (&t, &room);
     let posters = (0..16).map(|n| {
-        let caller = if n % 2 == 0 { owner.clone() } else { ada.clone() };
+        let caller = if n % 2 == 0 {
+            owner.clone()
+        } else {
+            ada.clone()
+        };
         async move {
             let mut own = Vec::new();
             for turn in 0..8 {
@@ -62,7 +72,10 @@ async fn of_sixteen_who_post_at_once_each_gets_its_own_number_without_a_gap() {
     });
     let given = join_all(posters).await;
     for own in &given {
-        assert!(own.is_sorted(), "a poster's own posts keep their order: {own:?}");
+        assert!(
+            own.is_sorted(),
+            "a poster's own posts keep their order: {own:?}"
+        );
     }
     let mut all: Vec<u64> = given.into_iter().flatten().collect();
     all.sort_unstable();
@@ -76,7 +89,10 @@ async fn of_sixteen_who_post_at_once_each_gets_its_own_number_without_a_gap() {
 
 /// Runs futures side by side in one task.
 async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    let mut waiting: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    let mut waiting: Vec<_> = futures
+        .into_iter()
+        .map(|future| (Box::pin(future), None))
+        .collect();
     std::future::poll_fn(|context| {
         let mut pending = false;
         for (future, outcome) in &mut waiting {
@@ -87,10 +103,17 @@ async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Out
                 }
             }
         }
-        if pending { std::task::Poll::Pending } else { std::task::Poll::Ready(()) }
+        if pending {
+            std::task::Poll::Pending
+        } else {
+            std::task::Poll::Ready(())
+        }
     })
     .await;
-    waiting.into_iter().map(|(_, outcome)| outcome.unwrap()).collect()
+    waiting
+        .into_iter()
+        .map(|(_, outcome)| outcome.unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -117,16 +140,37 @@ async fn names_are_resolved_once_among_the_members_of_the_moment() {
     let me = || ada.author().to_owned();
     let nobody = (vec![], vec![]);
     assert_eq!(calls("hi @ada").await, (vec![me()], vec![(3, 4, me())]));
-    assert_eq!(calls("😀 @ADA. and @ada-").await, (vec![me()], vec![(3, 4, me()), (13, 4, me())]));
-    assert_eq!(calls("@bob @everyone @here @channel @guildhall @x").await, nobody);
-    assert_eq!(calls("`@ada` > @ada").await, (vec![me()], vec![(9, 4, me())]));
+    assert_eq!(
+        calls("😀 @ADA. and @ada-").await,
+        (vec![me()], vec![(3, 4, me()), (13, 4, me())])
+    );
+    assert_eq!(
+        calls("@bob @everyone @here @channel @guildhall @x").await,
+        nobody
+    );
+    assert_eq!(
+        calls("`@ada` > @ada").await,
+        (vec![me()], vec![(9, 4, me())])
+    );
     assert_eq!(calls("> @ada\n```\n@ada\n```").await, nobody);
     // Later joining and renaming changes nothing written before.
     let members = format!("/api/rooms/{room}/members");
-    owner.post(&members, json!({"agentId": bob.agent()})).await.ok(201);
-    owner.patch(&ada.handle_url(), json!({"handle": "lovelace"})).await.ok(200);
-    assert_eq!(calls("@ada @lovelace @bob").await.0, [ada.author(), bob.author()]);
-    let page = owner.get(&format!("/api/rooms/{room}/entries?limit=1&after=0")).await.ok(200);
+    owner
+        .post(&members, json!({"agentId": bob.agent()}))
+        .await
+        .ok(201);
+    owner
+        .patch(&ada.handle_url(), json!({"handle": "lovelace"}))
+        .await
+        .ok(200);
+    assert_eq!(
+        calls("@ada @lovelace @bob").await.0,
+        [ada.author(), bob.author()]
+    );
+    let page = owner
+        .get(&format!("/api/rooms/{room}/entries?limit=1&after=0"))
+        .await
+        .ok(200);
     assert_eq!(column_of(&page["entries"][0]["mentions"]), [ada.author()]);
 }
 
@@ -167,8 +211,17 @@ async fn pages_are_oldest_first_and_reach_in_both_directions() {
         assert_eq!(ends, (Some(first), Some(last)), "{query}");
         assert_eq!(page["hasMore"], has_more, "{query}");
     }
-    for query in ["?before=1", "?before=0", "?after=60", "?after=18446744073709551615"] {
-        assert_eq!(owner.get(&format!("{path}{query}")).await.ok(200), empty, "{query}");
+    for query in [
+        "?before=1",
+        "?before=0",
+        "?after=60",
+        "?after=18446744073709551615",
+    ] {
+        assert_eq!(
+            owner.get(&format!("{path}{query}")).await.ok(200),
+            empty,
+            "{query}"
+        );
     }
 }
 
@@ -179,10 +232,19 @@ async fn who_may_not_write_here_is_told_why_in_order() {
     let ada = t.agent("ada").await;
     let open = t.channel(&owner, "Open", &[&ada]).await;
     let shut = t.channel(&owner, "Shut", &[&ada]).await;
-    owner.delete(&format!("/api/rooms/{open}/members/{}", owner.author())).await.ok(204);
-    owner.delete(&format!("/api/rooms/{shut}/members/{}", owner.author())).await.ok(204);
+    owner
+        .delete(&format!("/api/rooms/{open}/members/{}", owner.author()))
+        .await
+        .ok(204);
+    owner
+        .delete(&format!("/api/rooms/{shut}/members/{}", owner.author()))
+        .await
+        .ok(204);
     let archive = json!({"archived": true});
-    owner.patch(&format!("/api/rooms/{shut}"), archive).await.ok(200);
+    owner
+        .patch(&format!("/api/rooms/{shut}"), archive)
+        .await
+        .ok(200);
     let before = t.rows();
     for (caller, room, words, status, code) in [
         (&owner, "x", "", 400, "VALIDATION_FAILED"),
@@ -192,12 +254,20 @@ async fn who_may_not_write_here_is_told_why_in_order() {
         (&ada, &shut[..], "hello", 409, "ROOM_ARCHIVED"),
     ] {
         let path = format!("/api/rooms/{room}/entries");
-        caller.post(&path, json!({"text": words})).await.refused(status, code);
+        caller
+            .post(&path, json!({"text": words}))
+            .await
+            .refused(status, code);
     }
     let too_long = json!({"text": "x".repeat(100_001)});
     let path = format!("/api/rooms/{open}/entries");
-    ada.post(&path, too_long).await.refused(400, "VALIDATION_FAILED");
-    owner.get(&format!("{path}/x")).await.refused(404, "ENTRY_NOT_FOUND");
+    ada.post(&path, too_long)
+        .await
+        .refused(400, "VALIDATION_FAILED");
+    owner
+        .get(&format!("{path}/x"))
+        .await
+        .refused(404, "ENTRY_NOT_FOUND");
     let elsewhere = t.say(&ada, &t.team().await, "hello").await;
     let foreign = format!("{path}/{}", text(&elsewhere["id"]));
     owner.get(&foreign).await.refused(404, "ENTRY_NOT_FOUND");
@@ -218,32 +288,56 @@ async fn an_agent_reads_from_its_joining_on_by_list_entry_and_stream() {
     let room = t.channel(&owner, "Ops", &[]).await;
     let old = text(&t.say(&owner, &room, "old secret").await["id"]);
     let members = format!("/api/rooms/{room}/members");
-    owner.post(&members, json!({"agentId": ada.agent()})).await.ok(201);
+    owner
+        .post(&members, json!({"agentId": ada.agent()}))
+        .await
+        .ok(201);
     let new = t.say(&owner, &room, "new").await;
     let entries = format!("/api/rooms/{room}/entries");
     let all = json!({
         "entries": [new], "threadRoots": [], "firstSeq": 2, "lastSeq": 2, "hasMore": false,
     });
     for query in ["", "?after=0", "?before=3", "?limit=1"] {
-        assert_eq!(ada.get(&format!("{entries}{query}")).await.ok(200), all, "{query}");
+        assert_eq!(
+            ada.get(&format!("{entries}{query}")).await.ok(200),
+            all,
+            "{query}"
+        );
     }
-    ada.get(&format!("{entries}/{old}")).await.refused(404, "ENTRY_NOT_FOUND");
-    ada.get(&format!("{entries}/{}", text(&new["id"]))).await.ok(200);
+    ada.get(&format!("{entries}/{old}"))
+        .await
+        .refused(404, "ENTRY_NOT_FOUND");
+    ada.get(&format!("{entries}/{}", text(&new["id"])))
+        .await
+        .ok(200);
     let path = format!("/api/rooms/{room}/events");
     let snapshot = t.stream(&ada, &path, None).await.expect("snapshot").await;
     assert_eq!(snapshot.data["entries"], json!([new]));
     let head = t.events().place().unsigned_abs();
     for path in [format!("{path}?after=0"), "/api/events?after=0".to_owned()] {
         let frames = t.stream(&ada, &path, None).await.until(head).await;
-        assert!(!frames.iter().any(|frame| frame.data.to_string().contains("old secret")));
+        assert!(
+            !frames
+                .iter()
+                .any(|frame| frame.data.to_string().contains("old secret"))
+        );
         assert!(frames.iter().any(|frame| frame.inner()["entry"] == new));
     }
     // Leaving and coming back begins anew.
-    owner.delete(&format!("{members}/{}", ada.author())).await.ok(204);
+    owner
+        .delete(&format!("{members}/{}", ada.author()))
+        .await
+        .ok(204);
     t.say(&owner, &room, "meanwhile").await;
-    owner.post(&members, json!({"agentId": ada.agent()})).await.ok(201);
+    owner
+        .post(&members, json!({"agentId": ada.agent()}))
+        .await
+        .ok(201);
     assert_eq!(seqs(&ada.get(&entries).await.ok(200)), [] as [u64; 0]);
-    assert_eq!(column(&owner.get(&entries).await.ok(200)["entries"], "text").len(), 3);
+    assert_eq!(
+        column(&owner.get(&entries).await.ok(200)["entries"], "text").len(),
+        3
+    );
 }
 
 #[tokio::test]
@@ -254,7 +348,13 @@ async fn an_agents_post_outside_a_turn_starts_nobody() {
     let room = t.channel(&owner, "Ops", &[&ada]).await;
     assert_eq!(t.say(&owner, &room, "hello").await["cascadeDepth"], 0);
     let entry = t.say(&ada, &room, "hello").await;
-    assert_eq!((&entry["cascadeDepth"], &entry["cascadeRootId"]), (&json!(30), &entry["id"]));
-    owner.patch(&format!("/api/rooms/{room}"), json!({"maxAgentDepth": 4})).await.ok(200);
+    assert_eq!(
+        (&entry["cascadeDepth"], &entry["cascadeRootId"]),
+        (&json!(30), &entry["id"])
+    );
+    owner
+        .patch(&format!("/api/rooms/{room}"), json!({"maxAgentDepth": 4}))
+        .await
+        .ok(200);
     assert_eq!(t.say(&ada, &room, "hello").await["cascadeDepth"], 4);
 }

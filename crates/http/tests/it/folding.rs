@@ -20,7 +20,9 @@ struct Known {
 
 impl Known {
     async fn begin(t: &TestHall, viewer: &Caller, room: &str) -> Self {
-        let mut stream = t.stream(viewer, &format!("/api/rooms/{room}/events"), None).await;
+        let mut stream = t
+            .stream(viewer, &format!("/api/rooms/{room}/events"), None)
+            .await;
         let snapshot = stream.expect("snapshot").await.data;
         let mut known = Self {
             viewer: viewer.clone(),
@@ -103,7 +105,11 @@ impl Known {
     }
 
     fn leave(&mut self, id: &str) {
-        let place = self.members().iter().position(|member| member["authorId"] == id).unwrap();
+        let place = self
+            .members()
+            .iter()
+            .position(|member| member["authorId"] == id)
+            .unwrap();
         let member = self.members().remove(place);
         if let Some(people) = self.people() {
             people.retain(|author| author["id"] != id);
@@ -184,7 +190,11 @@ impl Known {
         assert_eq!(known, answered, "after {step}");
         let members = self.viewer.get(&format!("{path}/members")).await.ok(200);
         assert_eq!(members["members"], room["members"], "after {step}");
-        let page = self.viewer.get(&format!("{path}/entries?limit=200")).await.ok(200);
+        let page = self
+            .viewer
+            .get(&format!("{path}/entries?limit=200"))
+            .await
+            .ok(200);
         assert_eq!(page["entries"], json!(self.entries), "after {step}");
     }
 }
@@ -193,18 +203,26 @@ impl Known {
 async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    owner.patch(&owner.handle_url(), json!({"handle": "boss"})).await.ok(200);
+    owner
+        .patch(&owner.handle_url(), json!({"handle": "boss"}))
+        .await
+        .ok(200);
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
     let mut chance = Chance(0xf01d);
     for kind in ["channel", "dm"] {
         let ask = json!({"kind": kind, "title": (kind == "channel").then_some("Fold"),
             "memberIds": [ada.author(), bob.author()]});
         let mut ask = ask;
-        ask.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        ask.as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
         let room = text(&owner.post("/api/rooms", ask).await.ok(201)["id"]);
         let path = format!("/api/rooms/{room}");
         t.say(&owner, &room, "the first @ada").await;
-        let mut viewers = [Known::begin(&t, &owner, &room).await, Known::begin(&t, &ada, &room).await];
+        let mut viewers = [
+            Known::begin(&t, &owner, &room).await,
+            Known::begin(&t, &ada, &room).await,
+        ];
         for n in 0..45 {
             t.pass(1);
             let who = *chance.one(&[&owner, &bob]);
@@ -214,11 +232,17 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
                 0..=3 => {
                     let words = *chance.one(&["plain", "@ada @boss", "`@ada` @bob"]);
                     let post = json!({"text": words});
-                    ("a post", somebody.post(&format!("{path}/entries"), post).await)
+                    (
+                        "a post",
+                        somebody.post(&format!("{path}/entries"), post).await,
+                    )
                 }
                 4 | 5 => {
                     let ask = json!({"lastReadSeq": chance.below(20), "allowBack": true});
-                    ("a cursor", owner.put(&format!("{path}/read-cursor"), ask).await)
+                    (
+                        "a cursor",
+                        owner.put(&format!("{path}/read-cursor"), ask).await,
+                    )
                 }
                 6 | 7 => ("leaving", owner.delete(&seat).await),
                 8 | 9 => {
@@ -227,7 +251,10 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
                 }
                 10 => {
                     let mode = *chance.one(&["always", "silent", "direct-only"]);
-                    ("a mode", owner.patch(&seat, json!({"responseMode": mode})).await)
+                    (
+                        "a mode",
+                        owner.patch(&seat, json!({"responseMode": mode})).await,
+                    )
                 }
                 11 => {
                     let look = json!({"displayName": format!("Name {n}")});
@@ -240,16 +267,28 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
                 }
                 _ => {
                     let handle = *chance.one(&["", "boss", "chief"]);
-                    ("a handle", owner.patch(&owner.handle_url(), json!({"handle": handle})).await)
+                    (
+                        "a handle",
+                        owner
+                            .patch(&owner.handle_url(), json!({"handle": handle}))
+                            .await,
+                    )
                 }
             };
-            assert!(answer.status < 500 && answer.status != 400, "{}: {}", answer.asked, answer.text());
+            assert!(
+                answer.status < 500 && answer.status != 400,
+                "{}: {}",
+                answer.asked,
+                answer.text()
+            );
             let step = format!("step {n}, {step} ({} {})", answer.asked, answer.status);
             owner.patch(&path, json!({"topic": step})).await.ok(200);
             let newest = t.events().place().unsigned_abs();
             for viewer in &mut viewers {
                 viewer.catch_up(newest).await;
-                viewer.holds(&format!("{step} for {}", viewer.viewer.author())).await;
+                viewer
+                    .holds(&format!("{step} for {}", viewer.viewer.author()))
+                    .await;
             }
         }
     }

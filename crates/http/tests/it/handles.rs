@@ -53,7 +53,11 @@ async fn with_an_agent_header_the_answer_is_401_or_403_and_the_body_is_never_rea
         (&t.nobody_knows(), 401, "NOT_THE_OWNER"),
     ] {
         for (kind, body) in bodies {
-            for url in [ada.handle_url(), t.owner().handle_url(), "/api/rooms/authors/x/handle".to_owned()] {
+            for url in [
+                ada.handle_url(),
+                t.owner().handle_url(),
+                "/api/rooms/authors/x/handle".to_owned(),
+            ] {
                 let ask = caller.ask("PATCH", &url).header("content-type", kind);
                 let details = ask.body(body.to_vec()).send().await.refused(status, code);
                 assert_eq!(details, Value::Null);
@@ -81,11 +85,17 @@ async fn refusals_come_in_the_order_of_the_table() {
     let owner = t.owner();
     let ada = t.agent("ada").await;
     let gone = t.agent("gone").await;
-    owner.delete(&format!("/api/agents/{}", gone.agent())).await.ok(200);
+    owner
+        .delete(&format!("/api/agents/{}", gone.agent()))
+        .await
+        .ok(200);
     set(&t, &owner, "first").await.ok(200);
     set(&t, &owner, "boss").await.ok(200);
     let system = owner.get("/api/rooms/authors?kind=system").await.ok(200);
-    let system = format!("/api/rooms/authors/{}/handle", text(&system["authors"][0]["id"]));
+    let system = format!(
+        "/api/rooms/authors/{}/handle",
+        text(&system["authors"][0]["id"])
+    );
     let unknown = "/api/rooms/authors/none/handle".to_owned();
     let long = "a".repeat(65);
     let mut events = t.events();
@@ -168,7 +178,9 @@ async fn no_text_whatever_leaves_a_handle_outside_the_grammar() {
     let t = TestHall::open().await;
     let owner = t.owner();
     let mut chance = Chance(0x5eed);
-    let alphabet: Vec<char> = "aZ09._-@ \t\n\u{a0}\u{3000}éßİKſ😀\u{200b}/'\"%".chars().collect();
+    let alphabet: Vec<char> = "aZ09._-@ \t\n\u{a0}\u{3000}éßİKſ😀\u{200b}/'\"%"
+        .chars()
+        .collect();
     let alnum = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     for _ in 0..250 {
         let length = chance.below(8);
@@ -181,7 +193,9 @@ async fn no_text_whatever_leaves_a_handle_outside_the_grammar() {
         let stored = text(&answer.body["handle"]);
         let legal = stored.is_empty()
             || ((2..=32).contains(&stored.len())
-                && stored.chars().all(|c| alnum(c) || matches!(c, '.' | '_' | '-'))
+                && stored
+                    .chars()
+                    .all(|c| alnum(c) || matches!(c, '.' | '_' | '-'))
                 && stored.starts_with(alnum)
                 && stored.ends_with(alnum));
         assert!(legal, "{asked:?} became {stored:?}");
@@ -198,13 +212,49 @@ async fn taking_releasing_and_taking_back_follow_the_table_of_states() {
     // another author asks in vain meanwhile.
     for (asked, current, reserved, told, vain) in [
         ("alpha", "alpha", &[][..], true, ("alpha", "HANDLE_TAKEN")),
-        ("beta", "beta", &["alpha"], true, ("alpha", "HANDLE_RESERVED")),
+        (
+            "beta",
+            "beta",
+            &["alpha"],
+            true,
+            ("alpha", "HANDLE_RESERVED"),
+        ),
         ("beta", "beta", &["alpha"], false, ("beta", "HANDLE_TAKEN")),
-        ("@BETA", "beta", &["alpha"], false, ("alpha", "HANDLE_RESERVED")),
-        ("alpha", "alpha", &["beta"], true, ("beta", "HANDLE_RESERVED")),
-        ("", "", &["alpha", "beta"], true, ("alpha", "HANDLE_RESERVED")),
-        ("", "", &["alpha", "beta"], false, ("beta", "HANDLE_RESERVED")),
-        (" @ ", "", &["alpha", "beta"], false, ("alpha", "HANDLE_RESERVED")),
+        (
+            "@BETA",
+            "beta",
+            &["alpha"],
+            false,
+            ("alpha", "HANDLE_RESERVED"),
+        ),
+        (
+            "alpha",
+            "alpha",
+            &["beta"],
+            true,
+            ("beta", "HANDLE_RESERVED"),
+        ),
+        (
+            "",
+            "",
+            &["alpha", "beta"],
+            true,
+            ("alpha", "HANDLE_RESERVED"),
+        ),
+        (
+            "",
+            "",
+            &["alpha", "beta"],
+            false,
+            ("beta", "HANDLE_RESERVED"),
+        ),
+        (
+            " @ ",
+            "",
+            &["alpha", "beta"],
+            false,
+            ("alpha", "HANDLE_RESERVED"),
+        ),
         ("beta", "beta", &["alpha"], true, ("beta", "HANDLE_TAKEN")),
     ] {
         t.pass(1);
@@ -216,7 +266,11 @@ async fn taking_releasing_and_taking_back_follow_the_table_of_states() {
         if told {
             assert_eq!(events.next("author_updated")["author"], author, "{asked}");
         } else {
-            assert_eq!(t.rows(), before, "{asked:?} changes nothing and tells nobody");
+            assert_eq!(
+                t.rows(),
+                before,
+                "{asked:?} changes nothing and tells nobody"
+            );
         }
         let (wanted, code) = vain;
         set(&t, &bob, wanted).await.refused(409, code);
@@ -229,10 +283,27 @@ async fn taking_releasing_and_taking_back_follow_the_table_of_states() {
     // Any person may change an agent's handle, and it shows wherever the author does.
     set(&t, &bob, "bobby").await.ok(200);
     let team = t.team().await;
-    let members = owner.get(&format!("/api/rooms/{team}/members")).await.ok(200);
-    let seen: BTreeSet<String> = members["members"].as_array().unwrap().iter().map(|member| text(&member["author"]["handle"])).collect();
-    assert_eq!(seen, BTreeSet::from(["alpha".to_owned(), "bobby".to_owned()]));
-    assert_eq!(owner.get(&format!("/api/agents/{}", bob.agent())).await.ok(200)["handle"], "bobby");
+    let members = owner
+        .get(&format!("/api/rooms/{team}/members"))
+        .await
+        .ok(200);
+    let seen: BTreeSet<String> = members["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|member| text(&member["author"]["handle"]))
+        .collect();
+    assert_eq!(
+        seen,
+        BTreeSet::from(["alpha".to_owned(), "bobby".to_owned()])
+    );
+    assert_eq!(
+        owner
+            .get(&format!("/api/agents/{}", bob.agent()))
+            .await
+            .ok(200)["handle"],
+        "bobby"
+    );
 }
 
 #[tokio::test]

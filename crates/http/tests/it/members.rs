@@ -15,7 +15,10 @@ async fn people_add_and_remove_members_and_agents_never_do() {
     t.say(&owner, &room, "before").await;
     t.pass(60);
     let mut events = t.events();
-    let joined = owner.post(&members, json!({"agentId": ada.agent()})).await.ok(201);
+    let joined = owner
+        .post(&members, json!({"agentId": ada.agent()}))
+        .await
+        .ok(201);
     let author = &joined["author"];
     let expected = json!({
         "roomId": room, "authorId": ada.author(), "author": author, "responseMode": "engaged",
@@ -28,14 +31,19 @@ async fn people_add_and_remove_members_and_agents_never_do() {
     assert_eq!(owner.post(&members, again).await.ok(200), joined);
     events.none();
     let kept = owner.get(&members).await.ok(200);
-    assert_eq!(column(&kept["members"], "authorId"), [owner.author(), ada.author()]);
+    assert_eq!(
+        column(&kept["members"], "authorId"),
+        [owner.author(), ada.author()]
+    );
     assert_eq!(ada.get(&members).await.ok(200), kept);
 
     let ask = json!({"authorId": bob.author()});
     ada.post(&members, ask).await.refused(403, "HUMANS_ONLY");
     let own = format!("{members}/{}", ada.author());
     ada.delete(&own).await.refused(403, "HUMANS_ONLY");
-    ada.patch(&own, json!({"responseMode": "always"})).await.refused(403, "HUMANS_ONLY");
+    ada.patch(&own, json!({"responseMode": "always"}))
+        .await
+        .refused(403, "HUMANS_ONLY");
     events.none();
 
     assert_eq!(owner.delete(&own).await.ok(204), Value::Null);
@@ -53,35 +61,68 @@ async fn a_member_answers_as_asked_else_as_its_agent_does_and_always_in_a_direct
     let ada = t.agent_of(ask).await;
     let mode_in = |room: Value| {
         let members = list(&room["members"]).clone();
-        let own = members.into_iter().find(|member| member["authorId"] == ada.author());
+        let own = members
+            .into_iter()
+            .find(|member| member["authorId"] == ada.author());
         text(&own.unwrap()["responseMode"])
     };
     let channel = json!({"kind": "channel", "title": "Ops", "memberIds": [ada.author()]});
-    assert_eq!(mode_in(owner.post("/api/rooms", channel).await.ok(201)), "silent");
+    assert_eq!(
+        mode_in(owner.post("/api/rooms", channel).await.ok(201)),
+        "silent"
+    );
     let dm = json!({"kind": "dm", "memberIds": [ada.author()]});
-    assert_eq!(mode_in(owner.post("/api/rooms", dm).await.ok(201)), "always");
+    assert_eq!(
+        mode_in(owner.post("/api/rooms", dm).await.ok(201)),
+        "always"
+    );
     let room = t.channel(&owner, "Lab", &[]).await;
     let members = format!("/api/rooms/{room}/members");
     let ask = json!({"agentId": ada.agent(), "responseMode": "mention-only"});
-    assert_eq!(owner.post(&members, ask).await.ok(201)["responseMode"], "mention-only");
+    assert_eq!(
+        owner.post(&members, ask).await.ok(201)["responseMode"],
+        "mention-only"
+    );
 
     let own = format!("{members}/{}", ada.author());
     let mut events = t.events();
     for mode in ["always", "engaged", "direct-only", "mention-only", "silent"] {
-        let changed = owner.patch(&own, json!({"responseMode": mode})).await.ok(200);
+        let changed = owner
+            .patch(&own, json!({"responseMode": mode}))
+            .await
+            .ok(200);
         assert_eq!(changed["responseMode"], mode);
         assert_eq!(events.next("room_member_updated")["member"], changed);
-        owner.patch(&own, json!({"responseMode": mode})).await.ok(200);
+        owner
+            .patch(&own, json!({"responseMode": mode}))
+            .await
+            .ok(200);
         events.none();
     }
-    for body in [json!({}), json!({"responseMode": "loud"}), json!({"responseMode": null})] {
-        owner.patch(&own, body).await.refused(400, "VALIDATION_FAILED");
+    for body in [
+        json!({}),
+        json!({"responseMode": "loud"}),
+        json!({"responseMode": null}),
+    ] {
+        owner
+            .patch(&own, body)
+            .await
+            .refused(400, "VALIDATION_FAILED");
     }
     let nobody = format!("{members}/x");
-    owner.patch(&nobody, json!({"responseMode": "loud"})).await.refused(400, "VALIDATION_FAILED");
-    owner.patch(&nobody, json!({"responseMode": "silent"})).await.refused(404, "MEMBER_NOT_FOUND");
+    owner
+        .patch(&nobody, json!({"responseMode": "loud"}))
+        .await
+        .refused(400, "VALIDATION_FAILED");
+    owner
+        .patch(&nobody, json!({"responseMode": "silent"}))
+        .await
+        .refused(404, "MEMBER_NOT_FOUND");
     let nowhere = format!("/api/rooms/x/members/{}", ada.author());
-    owner.patch(&nowhere, json!({"responseMode": "silent"})).await.refused(404, "ROOM_NOT_FOUND");
+    owner
+        .patch(&nowhere, json!({"responseMode": "silent"}))
+        .await
+        .refused(404, "ROOM_NOT_FOUND");
     events.none();
 }
 
@@ -90,7 +131,10 @@ async fn refusals_of_joining_and_leaving_come_in_order() {
     let t = TestHall::open().await;
     let owner = t.owner();
     let (ada, gone) = (t.agent("ada").await, t.agent("gone").await);
-    owner.delete(&format!("/api/agents/{}", gone.agent())).await.ok(200);
+    owner
+        .delete(&format!("/api/agents/{}", gone.agent()))
+        .await
+        .ok(200);
     let room = t.channel(&owner, "Ops", &[]).await;
     let members = format!("/api/rooms/{room}/members");
     let system = owner.get("/api/rooms/authors?kind=system").await.ok(200);
@@ -98,21 +142,54 @@ async fn refusals_of_joining_and_leaving_come_in_order() {
     let before = t.rows();
     for (path, ask, status, code) in [
         ("/api/rooms/x/members", json!({}), 400, "VALIDATION_FAILED"),
-        ("/api/rooms/x/members", json!({"authorId": "x", "agentId": "x"}), 400, "VALIDATION_FAILED"),
-        ("/api/rooms/x/members", json!({"authorId": "x"}), 404, "ROOM_NOT_FOUND"),
+        (
+            "/api/rooms/x/members",
+            json!({"authorId": "x", "agentId": "x"}),
+            400,
+            "VALIDATION_FAILED",
+        ),
+        (
+            "/api/rooms/x/members",
+            json!({"authorId": "x"}),
+            404,
+            "ROOM_NOT_FOUND",
+        ),
         (&members, json!({"authorId": "x"}), 404, "AUTHOR_NOT_FOUND"),
-        (&members, json!({"authorId": system}), 404, "AUTHOR_NOT_FOUND"),
+        (
+            &members,
+            json!({"authorId": system}),
+            404,
+            "AUTHOR_NOT_FOUND",
+        ),
         (&members, json!({"agentId": "x"}), 404, "AGENT_NOT_FOUND"),
-        (&members, json!({"agentId": ada.author()}), 404, "AGENT_NOT_FOUND"),
-        (&members, json!({"authorId": gone.author()}), 409, "AUTHOR_RETIRED"),
-        (&members, json!({"agentId": gone.agent()}), 404, "AGENT_NOT_FOUND"),
+        (
+            &members,
+            json!({"agentId": ada.author()}),
+            404,
+            "AGENT_NOT_FOUND",
+        ),
+        (
+            &members,
+            json!({"authorId": gone.author()}),
+            409,
+            "AUTHOR_RETIRED",
+        ),
+        (
+            &members,
+            json!({"agentId": gone.agent()}),
+            404,
+            "AGENT_NOT_FOUND",
+        ),
     ] {
         owner.post(path, ask).await.refused(status, code);
     }
     let team = t.team().await;
     let seat = format!("/api/rooms/{team}/members/{}", owner.author());
     owner.delete(&seat).await.refused(409, "SYSTEM_ROOM");
-    owner.delete(&format!("/api/rooms/x/members/{}", owner.author())).await.refused(404, "ROOM_NOT_FOUND");
+    owner
+        .delete(&format!("/api/rooms/x/members/{}", owner.author()))
+        .await
+        .refused(404, "ROOM_NOT_FOUND");
     assert_eq!(t.rows(), before);
 }
 
@@ -122,17 +199,24 @@ async fn a_room_takes_two_hundred_members() {
     let owner = t.owner();
     let mut agents = Vec::new();
     for n in 0..200 {
-        let ask = json!({"name": format!("a{n}"), "cwd": t.folder(&format!("a{n}")), "joinTeam": false});
+        let ask =
+            json!({"name": format!("a{n}"), "cwd": t.folder(&format!("a{n}")), "joinTeam": false});
         agents.push(text(&owner.post("/api/agents", ask).await.ok(201)["id"]));
     }
     let ask = json!({"kind": "channel", "title": "Full", "agentIds": agents[..50]});
     let room = text(&owner.post("/api/rooms", ask).await.ok(201)["id"]);
     let members = format!("/api/rooms/{room}/members");
     for agent in &agents[50..199] {
-        owner.post(&members, json!({"agentId": agent})).await.ok(201);
+        owner
+            .post(&members, json!({"agentId": agent}))
+            .await
+            .ok(201);
     }
     let mut events = t.events();
     let answer = owner.post(&members, json!({"agentId": agents[199]})).await;
-    assert_eq!(answer.refused(409, "LIMIT_REACHED"), json!({"limit": "members"}));
+    assert_eq!(
+        answer.refused(409, "LIMIT_REACHED"),
+        json!({"limit": "members"})
+    );
     events.none();
 }

@@ -15,3 +15,12 @@ fn the_checked_in_document_is_the_one_the_code_makes() {
         "openapi.json differs from the code: run `UPDATE_OPENAPI=1 cargo test -p guildhall-http --test it openapi`"
     );
 }
+
+#[tokio::test]
+async fn the_served_document_is_the_checked_in_one() {
+    let t = guildhall_testkit::TestHall::open().await;
+    let served = t.stranger().get("/api/openapi.json").await.ok(200);
+    let kept: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(PATH).unwrap()).unwrap();
+    assert_eq!(served, kept);
+}

@@ -11,7 +11,10 @@ async fn a_cursor_moves_forward_and_back_only_when_asked() {
     let owner = t.owner();
     let ada = t.agent("ada").await;
     let room = t.channel(&owner, "Ops", &[&ada]).await;
-    owner.patch(&owner.handle_url(), json!({"handle": "boss"})).await.ok(200);
+    owner
+        .patch(&owner.handle_url(), json!({"handle": "boss"}))
+        .await
+        .ok(200);
     for words in ["one", "two @boss", "three", "four @boss"] {
         t.say(&ada, &room, words).await;
     }
@@ -43,7 +46,13 @@ async fn a_cursor_moves_forward_and_back_only_when_asked() {
         assert_eq!(owner.get(&path).await.ok(200), cursor, "{ask}");
         if moved {
             let told = events.next("read_cursor");
-            for field in ["roomId", "authorId", "lastReadSeq", "unreadCount", "mentionCount"] {
+            for field in [
+                "roomId",
+                "authorId",
+                "lastReadSeq",
+                "unreadCount",
+                "mentionCount",
+            ] {
                 assert_eq!(told[field], cursor[field], "{field}");
             }
         } else {
@@ -61,13 +70,24 @@ async fn only_members_who_are_people_have_a_cursor_to_move() {
     let path = format!("/api/rooms/{room}/read-cursor");
     let ask = json!({"lastReadSeq": 0});
     ada.get(&path).await.refused(403, "HUMANS_ONLY");
-    ada.put(&path, ask.clone()).await.refused(403, "HUMANS_ONLY");
-    owner.delete(&format!("/api/rooms/{room}/members/{}", owner.author())).await.ok(204);
+    ada.put(&path, ask.clone())
+        .await
+        .refused(403, "HUMANS_ONLY");
+    owner
+        .delete(&format!("/api/rooms/{room}/members/{}", owner.author()))
+        .await
+        .ok(204);
     let before = t.rows();
     owner.get(&path).await.refused(409, "NOT_A_MEMBER");
-    owner.put(&path, ask.clone()).await.refused(409, "NOT_A_MEMBER");
+    owner
+        .put(&path, ask.clone())
+        .await
+        .refused(409, "NOT_A_MEMBER");
     let nowhere = "/api/rooms/x/read-cursor";
-    owner.put(nowhere, json!({"lastReadSeq": "1"})).await.refused(400, "VALIDATION_FAILED");
+    owner
+        .put(nowhere, json!({"lastReadSeq": "1"}))
+        .await
+        .refused(400, "VALIDATION_FAILED");
     owner.put(nowhere, ask).await.refused(404, "ROOM_NOT_FOUND");
     assert_eq!(t.rows(), before);
 }
@@ -84,16 +104,28 @@ async fn recount(t: &TestHall, room: &str, member: &Value) -> (u64, u64) {
     });
     let unread: Vec<&Value> = unread.collect();
     let names = |entry: &&&Value| list(&entry["mentions"]).contains(&member["authorId"]);
-    (unread.len() as u64, unread.iter().filter(names).count() as u64)
+    (
+        unread.len() as u64,
+        unread.iter().filter(names).count() as u64,
+    )
 }
 
 /// What the caller is shown equals the recount, in the listing and in the room.
 async fn holds(t: &TestHall, by: &Caller, room: &str) {
-    let members = t.owner().get(&format!("/api/rooms/{room}/members")).await.ok(200);
-    let own = list(&members["members"]).iter().find(|member| member["authorId"] == by.author());
+    let members = t
+        .owner()
+        .get(&format!("/api/rooms/{room}/members"))
+        .await
+        .ok(200);
+    let own = list(&members["members"])
+        .iter()
+        .find(|member| member["authorId"] == by.author());
     let shown = listed(by, room).await;
     let Some(own) = own else {
-        assert_eq!((&shown["unreadCount"], &shown["mentionCount"]), (&Value::Null, &Value::Null));
+        assert_eq!(
+            (&shown["unreadCount"], &shown["mentionCount"]),
+            (&Value::Null, &Value::Null)
+        );
         return;
     };
     let (unread, named) = recount(t, room, own).await;
@@ -108,7 +140,10 @@ async fn holds(t: &TestHall, by: &Caller, room: &str) {
 async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
     let mut t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    owner.patch(&owner.handle_url(), json!({"handle": "boss"})).await.ok(200);
+    owner
+        .patch(&owner.handle_url(), json!({"handle": "boss"}))
+        .await
+        .ok(200);
     let mut chance = Chance(0x00dd_ba11);
     for _ in 0..3 {
         let title = format!("Room {}", chance.below(u64::MAX));
@@ -120,16 +155,25 @@ async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
             let who = if chance.below(2) == 0 { &owner } else { &ada };
             match chance.below(10) {
                 0..=4 => {
-                    let posted = who.post(&format!("{path}/entries"), json!({"text": words})).await;
-                    assert!(matches!(posted.status, 201 | 404 | 409), "{}", posted.text());
+                    let posted = who
+                        .post(&format!("{path}/entries"), json!({"text": words}))
+                        .await;
+                    assert!(
+                        matches!(posted.status, 201 | 404 | 409),
+                        "{}",
+                        posted.text()
+                    );
                 }
                 5..=7 => {
-                    let ask = json!({"lastReadSeq": chance.below(30), "allowBack": chance.below(2) == 0});
+                    let ask =
+                        json!({"lastReadSeq": chance.below(30), "allowBack": chance.below(2) == 0});
                     let moved = owner.put(&format!("{path}/read-cursor"), ask).await;
                     assert!(matches!(moved.status, 200 | 409), "{}", moved.text());
                 }
                 8 => {
-                    let left = owner.delete(&format!("{path}/members/{}", who.author())).await;
+                    let left = owner
+                        .delete(&format!("{path}/members/{}", who.author()))
+                        .await;
                     assert!(matches!(left.status, 204 | 404), "{}", left.text());
                 }
                 _ => {
@@ -143,7 +187,10 @@ async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
             }
             holds(&t, &owner, &room).await;
             let members = owner.get(&format!("{path}/members")).await.ok(200);
-            if list(&members["members"]).iter().any(|member| member["authorId"] == ada.author()) {
+            if list(&members["members"])
+                .iter()
+                .any(|member| member["authorId"] == ada.author())
+            {
                 holds(&t, &ada, &room).await;
             }
         }

@@ -19,40 +19,6 @@ async fn dm(t: &TestHall, with: &[&Caller]) -> String {
 }
 
 #[tokio::test]
-async fn a_new_room_has_every_field_and_no_text_is_null() {
-    let t = TestHall::open().await;
-    let owner = t.owner();
-    let made = owner
-        .post("/api/rooms", json!({"kind": "channel", "title": " Release  Train! "}))
-        .await
-        .ok(201);
-    let me = owner.get("/api/rooms/authors/me").await.ok(200);
-    let mut summary = me.clone();
-    summary.as_object_mut().unwrap().remove("retired");
-    let now = "2026-09-21T14:13:20.000Z";
-    let expected = json!({
-        "id": made["id"], "kind": "channel", "slug": "release-train", "title": "Release  Train!",
-        "topic": "", "archived": false, "ambientMaxEntries": 30, "wellKnown": "",
-        "fallbackSeatAuthorId": "", "turnLimitsEnabled": true, "maxAgentDepth": 30,
-        "maxTurnsPerAgentPerCascade": 10, "maxAutoTurnsPerHour": 1000,
-        "limitOverrides": {"turnLimitsEnabled": null, "maxAgentDepth": null,
-            "maxTurnsPerAgentPerCascade": null, "maxAutoTurnsPerHour": null},
-        "createdAt": now, "lastActivityAt": now, "bridge": null, "unreadCount": 0,
-        "mentionCount": 0, "participants": null, "working": 0, "viewerHasPosted": false,
-        "members": [{
-            "roomId": made["id"], "authorId": owner.author(), "author": summary,
-            "responseMode": "engaged", "joinedAt": now, "joinedSeq": 0, "lastReadSeq": 0,
-            "origin": "local",
-        }],
-        "formerAuthors": [], "viewerAuthorId": owner.author(), "viewerIsOwner": true,
-        "deliverNotices": null, "workingAgents": [],
-    });
-    assert_eq!(made, expected);
-    let path = format!("/api/rooms/{}", text(&made["id"]));
-    assert_eq!(owner.get(&path).await.ok(200), expected);
-}
-
-#[tokio::test]
 async fn only_four_fields_of_a_room_are_ever_null() {
     let t = TestHall::open().await;
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
@@ -62,12 +28,18 @@ async fn only_four_fields_of_a_room_are_ever_null() {
     dm(&t, &[&ada, &bob]).await;
     let archived = t.channel(&t.owner(), "Old", &[&bob]).await;
     let path = format!("/api/rooms/{archived}");
-    t.owner().patch(&path, json!({"archived": true})).await.ok(200);
+    t.owner()
+        .patch(&path, json!({"archived": true}))
+        .await
+        .ok(200);
     for caller in [t.owner(), ada, bob] {
         let me = caller.author().to_owned();
         let rooms = caller.get("/api/rooms?includeArchived=1").await.ok(200);
         for room in list(&rooms["rooms"]) {
-            let detail = caller.get(&format!("/api/rooms/{}", text(&room["id"]))).await.ok(200);
+            let detail = caller
+                .get(&format!("/api/rooms/{}", text(&room["id"])))
+                .await
+                .ok(200);
             let is_member = column(&detail["members"], "authorId").contains(&me);
             for (field, value) in room.as_object().unwrap() {
                 let may_be_null = match field.as_str() {
@@ -77,11 +49,16 @@ async fn only_four_fields_of_a_room_are_ever_null() {
                     _ => false,
                 };
                 assert_eq!(value.is_null(), may_be_null, "{field} of {room}");
-                assert_eq!(&detail[field], value, "the listing and the room agree on {field}");
+                assert_eq!(
+                    &detail[field], value,
+                    "the listing and the room agree on {field}"
+                );
             }
             if room["kind"] == "dm" {
-                let members: Vec<Value> =
-                    list(&detail["members"]).iter().map(|member| member["author"].clone()).collect();
+                let members: Vec<Value> = list(&detail["members"])
+                    .iter()
+                    .map(|member| member["author"].clone())
+                    .collect();
                 assert_eq!(room["participants"], json!(members));
             }
         }
@@ -100,7 +77,10 @@ async fn a_person_sees_every_room_and_an_agent_exactly_its_own() {
     assert_eq!(titles(&t.owner(), "").await, ["Bobs", "Lab", "Ops", "Team"]);
     assert_eq!(titles(&ada, "").await, ["Lab", "Team"]);
     assert_eq!(titles(&bob, "").await, ["Bobs", "Team"]);
-    t.stranger().get("/api/rooms").await.refused(401, "NOT_THE_OWNER");
+    t.stranger()
+        .get("/api/rooms")
+        .await
+        .refused(401, "NOT_THE_OWNER");
     t.unverifiable()
         .get("/api/rooms?includeArchived=maybe")
         .await
@@ -125,7 +105,11 @@ async fn an_unknown_room_and_one_out_of_sight_give_the_same_answer() {
         ("GET", format!("/entries/{entry}"), Value::Null),
         ("GET", "/events".to_owned(), Value::Null),
         ("POST", "/entries".to_owned(), json!({"text": "hello"})),
-        ("POST", "/signals".to_owned(), json!({"kind": "typing", "on": true})),
+        (
+            "POST",
+            "/signals".to_owned(),
+            json!({"kind": "typing", "on": true}),
+        ),
     ] {
         let mut answers = Vec::new();
         for room in [hidden.as_str(), unknown, "x"] {
@@ -133,8 +117,11 @@ async fn an_unknown_room_and_one_out_of_sight_give_the_same_answer() {
             let ask = ada.ask(method, &path).header("x-request-id", "same");
             let ask = if body.is_null() { ask } else { ask.json(&body) };
             let answer = ask.send().await;
-            let mut headers: Vec<String> =
-                answer.headers.iter().map(|(name, value)| format!("{name}: {value:?}")).collect();
+            let mut headers: Vec<String> = answer
+                .headers
+                .iter()
+                .map(|(name, value)| format!("{name}: {value:?}"))
+                .collect();
             headers.retain(|line| !line.starts_with("date"));
             answers.push((answer.status, headers, answer.text()));
             answer.refused(404, "ROOM_NOT_FOUND");
@@ -148,7 +135,9 @@ async fn an_unknown_room_and_one_out_of_sight_give_the_same_answer() {
     }
     let bob = t.agent("bob").await;
     for agent in [bob.agent(), unknown, "x"] {
-        ada.get(&format!("/api/agents/{agent}")).await.refused(404, "AGENT_NOT_FOUND");
+        ada.get(&format!("/api/agents/{agent}"))
+            .await
+            .refused(404, "AGENT_NOT_FOUND");
         ada.get(&format!("/api/events?scope=agent:{agent}"))
             .await
             .refused(404, "AGENT_NOT_FOUND");
@@ -161,7 +150,10 @@ async fn archived_rooms_are_listed_when_asked_for() {
     let old = t.channel(&t.owner(), "Old", &[]).await;
     t.pass(1);
     let path = format!("/api/rooms/{old}");
-    t.owner().patch(&path, json!({"archived": true})).await.ok(200);
+    t.owner()
+        .patch(&path, json!({"archived": true}))
+        .await
+        .ok(200);
     for (value, shown) in [
         ("true", true),
         ("1", true),
@@ -175,10 +167,26 @@ async fn archived_rooms_are_listed_when_asked_for() {
         assert_eq!(titles(&t.owner(), &query).await, expected, "{value:?}");
     }
     assert_eq!(titles(&t.owner(), "").await, ["Team"]);
-    for value in ["maybe", "TRUE", "yes", "2", "NULL", "%20", "true&includeArchived=true"] {
+    for value in [
+        "maybe",
+        "TRUE",
+        "yes",
+        "2",
+        "NULL",
+        "%20",
+        "true&includeArchived=true",
+    ] {
         let query = format!("/api/rooms?includeArchived={value}");
-        let details = t.owner().get(&query).await.refused(400, "VALIDATION_FAILED");
-        assert_eq!(crate::shared::wrong_fields(&details), ["includeArchived"], "{value}");
+        let details = t
+            .owner()
+            .get(&query)
+            .await
+            .refused(400, "VALIDATION_FAILED");
+        assert_eq!(
+            crate::shared::wrong_fields(&details),
+            ["includeArchived"],
+            "{value}"
+        );
     }
 }
 
@@ -200,7 +208,11 @@ async fn rooms_are_listed_by_their_last_entry_then_id_newest_first() {
     let mut by_id = vec![ids[0].clone(), ids[1].clone(), ids[2].clone(), team.clone()];
     by_id.sort();
     by_id.reverse();
-    assert_eq!(order().await, by_id, "made in one moment, so the id decides");
+    assert_eq!(
+        order().await,
+        by_id,
+        "made in one moment, so the id decides"
+    );
     for room in [&ids[0], &team, &ids[2], &ids[1], &ids[0]] {
         t.pass(1);
         t.say(&owner, room, "hello").await;
@@ -211,7 +223,10 @@ async fn rooms_are_listed_by_their_last_entry_then_id_newest_first() {
     let path = format!("/api/rooms/{team}");
     let before = order().await;
     owner.patch(&path, json!({"topic": "new"})).await.ok(200);
-    owner.put(&format!("{path}/read-cursor"), json!({"lastReadSeq": 1})).await.ok(200);
+    owner
+        .put(&format!("{path}/read-cursor"), json!({"lastReadSeq": 1}))
+        .await
+        .ok(200);
     assert_eq!(order().await, before);
     // The kind filter keeps the order.
     let dms = owner.get("/api/rooms?kind=dm").await.ok(200);
@@ -222,146 +237,39 @@ async fn rooms_are_listed_by_their_last_entry_then_id_newest_first() {
 }
 
 #[tokio::test]
-async fn a_direct_message_with_the_same_members_is_found_again() {
-    let t = TestHall::open().await;
-    let owner = t.owner();
-    let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
-    let with_ada = json!({"kind": "dm", "memberIds": [ada.author()]});
-    let made = owner.post("/api/rooms", with_ada.clone()).await.ok(201);
-    let me = owner.get("/api/rooms/authors/me").await.ok(200);
-    assert_eq!((&made["slug"], &made["kind"]), (&json!(""), &json!("dm")));
-    assert_eq!(made["title"], format!("{}, ada", text(&me["displayName"])));
-    let mut events = t.events();
-    for again in [
-        with_ada.clone(),
-        json!({"kind": "dm", "agentIds": [ada.agent()]}),
-        json!({"kind": "dm", "title": "Other", "agentIds": [ada.agent()], "memberIds": [ada.author(), owner.author()]}),
-    ] {
-        assert_eq!(owner.post("/api/rooms", again).await.ok(200), made);
-    }
-    events.none();
-    let both = json!({"kind": "dm", "memberIds": [bob.author(), ada.author()]});
-    let three = owner.post("/api/rooms", both).await.ok(201);
-    assert_ne!(three["id"], made["id"]);
-    assert_eq!(text(&three["title"]), format!("{}, bob, ada", text(&me["displayName"])));
-    // Found in the archive it comes out again.
-    let path = format!("/api/rooms/{}", text(&made["id"]));
-    owner.patch(&path, json!({"archived": true})).await.ok(200);
-    events.all();
-    assert_eq!(owner.post("/api/rooms", with_ada.clone()).await.ok(200), made);
-    assert_eq!(events.next("room_updated")["room"]["archived"], json!(false));
-    // Its title follows its members' names until somebody names it.
-    owner.patch(&ada.author_url(), json!({"displayName": "Ada L."})).await.ok(200);
-    let renamed = owner.get(&path).await.ok(200);
-    assert_eq!(renamed["title"], format!("{}, Ada L.", text(&me["displayName"])));
-    owner.patch(&path, json!({"title": "Us"})).await.ok(200);
-    owner.patch(&ada.author_url(), json!({"displayName": "Ada"})).await.ok(200);
-    assert_eq!(owner.get(&path).await.ok(200)["title"], "Us");
-    for alone in [json!({"kind": "dm"}), json!({"kind": "dm", "title": "x", "slug": "x"})] {
-        owner.post("/api/rooms", alone).await.refused(400, "VALIDATION_FAILED");
-    }
-}
-
-#[tokio::test]
-async fn a_channel_gets_its_slug_from_the_ask_or_the_title_and_keeps_it_for_itself() {
-    let t = TestHall::open().await;
-    let owner = t.owner();
-    let make = |ask: Value| async { owner.post("/api/rooms", ask).await };
-    let channel = |title: &str, slug: &str| json!({"kind": "channel", "title": title, "slug": slug});
-    let long = "a".repeat(80);
-    for (ask, slug, title) in [
-        (json!({"kind": "channel", "slug": "ops"}), "ops", "#ops"),
-        (channel("Night", "0-night--shift-"), "0-night--shift-", "Night"),
-        (json!({"kind": "channel", "title": "Über: Größe 9"}), "ber-gr-e-9", "Über: Größe 9"),
-        (channel("Long", &long), long.as_str(), "Long"),
-    ] {
-        let made = make(ask).await.ok(201);
-        assert_eq!((text(&made["slug"]), text(&made["title"])), (slug.to_owned(), title.to_owned()));
-    }
-    let mut events = t.events();
-    let too_long = "a".repeat(81);
-    for slug in ["", "-x", "X", "a b", "ä", "a_b", &too_long] {
-        make(channel("Fine", slug)).await.refused(400, "INVALID_SLUG");
-    }
-    make(json!({"kind": "channel", "title": "日本"})).await.refused(400, "INVALID_SLUG");
-    make(json!({"kind": "channel"})).await.refused(400, "VALIDATION_FAILED");
-    make(channel("Ops", "ops")).await.refused(409, "SLUG_TAKEN");
-    make(json!({"kind": "channel", "title": "TEAM!"})).await.refused(409, "SLUG_TAKEN");
-    // In the order of the table: what is wrong with the ask, what is missing, what is taken.
-    let none = "01980000-0000-7000-8000-000000000000";
-    let ask = |slug: &str, member: &str| json!({"kind": "channel", "slug": slug, "memberIds": [member]});
-    make(ask("-", none)).await.refused(400, "INVALID_SLUG");
-    make(ask("ops", none)).await.refused(404, "AUTHOR_NOT_FOUND");
-    let ask = json!({"kind": "channel", "slug": "ops", "agentIds": [none]});
-    make(ask).await.refused(404, "AGENT_NOT_FOUND");
-    events.none();
-}
-
-#[tokio::test]
-async fn a_room_of_two_agents_or_made_by_one_needs_the_owner() {
-    let t = TestHall::open().await;
-    let owner = t.owner();
-    let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
-    for ask in [
-        json!({"kind": "channel", "title": "Mine"}),
-        json!({"kind": "dm", "memberIds": [bob.author()]}),
-    ] {
-        ada.post("/api/rooms", ask).await.refused(409, "OWNER_MUST_BE_PRESENT");
-    }
-    let mine = t.channel(&ada, "Mine", &[&owner]).await;
-    let detail = ada.get(&format!("/api/rooms/{mine}")).await.ok(200);
-    assert_eq!(column(&detail["members"], "authorId"), [ada.author(), owner.author()]);
-    assert_eq!((&detail["viewerIsOwner"], &detail["viewerAuthorId"]), (&json!(false), &json!(ada.author())));
-
-    let leave = |room: &str| format!("/api/rooms/{room}/members/{}", owner.author());
-    owner.delete(&leave(&mine)).await.refused(409, "OWNER_MUST_BE_PRESENT");
-    let two = t.channel(&owner, "Two", &[&ada, &bob]).await;
-    owner.delete(&leave(&two)).await.refused(409, "OWNER_MUST_BE_PRESENT");
-    let one = t.channel(&owner, "One", &[&ada]).await;
-    owner.delete(&leave(&one)).await.ok(204);
-    let members = format!("/api/rooms/{one}/members");
-    let mut events = t.events();
-    owner
-        .post(&members, json!({"agentId": bob.agent()}))
-        .await
-        .refused(409, "OWNER_MUST_BE_PRESENT");
-    events.none();
-    owner.post(&members, json!({"authorId": owner.author()})).await.ok(201);
-    owner.post(&members, json!({"agentId": bob.agent()})).await.ok(201);
-    // An agent invites only whom it may know of.
-    let eve = t.agent_of(json!({"name": "eve", "cwd": t.folder("eve"), "joinTeam": false})).await;
-    let ask = json!({"kind": "channel", "title": "X", "memberIds": [owner.author(), eve.author()]});
-    ada.post("/api/rooms", ask).await.refused(404, "AUTHOR_NOT_FOUND");
-    let ask = json!({"kind": "channel", "title": "X", "memberIds": [owner.author()], "agentIds": [eve.agent()]});
-    ada.post("/api/rooms", ask).await.refused(404, "AGENT_NOT_FOUND");
-}
-
-#[tokio::test]
-async fn a_taken_slug_is_told_before_the_missing_owner() {
-    let t = TestHall::open().await;
-    let ada = t.agent("ada").await;
-    let ask = json!({"kind": "channel", "title": "Team"});
-    ada.post("/api/rooms", ask).await.refused(409, "SLUG_TAKEN");
-}
-
-#[tokio::test]
 async fn counts_and_marks_are_the_callers_own() {
     let t = TestHall::open().await;
     let owner = t.owner();
     let ada = t.agent("ada").await;
     let room = t.channel(&owner, "Ops", &[&ada]).await;
-    owner.patch(&owner.handle_url(), json!({"handle": "boss"})).await.ok(200);
+    owner
+        .patch(&owner.handle_url(), json!({"handle": "boss"}))
+        .await
+        .ok(200);
     t.say(&ada, &room, "hello @boss").await;
     t.say(&ada, &room, "again").await;
     t.say(&owner, &room, "yes @ada @boss").await;
     let marks = |room: Value| {
-        (room["unreadCount"].clone(), room["mentionCount"].clone(), room["viewerHasPosted"].clone())
+        (
+            room["unreadCount"].clone(),
+            room["mentionCount"].clone(),
+            room["viewerHasPosted"].clone(),
+        )
     };
-    assert_eq!(marks(listed(&owner, &room).await), (json!(2), json!(1), json!(true)));
-    assert_eq!(marks(listed(&ada, &room).await), (json!(1), json!(1), json!(true)));
+    assert_eq!(
+        marks(listed(&owner, &room).await),
+        (json!(2), json!(1), json!(true))
+    );
+    assert_eq!(
+        marks(listed(&ada, &room).await),
+        (json!(1), json!(1), json!(true))
+    );
     let me = format!("/api/rooms/{room}/members/{}", owner.author());
     owner.delete(&me).await.ok(204);
-    assert_eq!(marks(listed(&owner, &room).await), (Value::Null, Value::Null, json!(true)));
+    assert_eq!(
+        marks(listed(&owner, &room).await),
+        (Value::Null, Value::Null, json!(true))
+    );
     let detail = ada.get(&format!("/api/rooms/{room}")).await.ok(200);
     assert_eq!(column(&detail["formerAuthors"], "id"), [owner.author()]);
 }

@@ -17,9 +17,18 @@ async fn the_fields_asked_for_change_and_everybody_is_told_once() {
     let overrides = "limitOverrides";
     for (ask, changes) in [
         (json!({"topic": "t"}), vec![("/topic", json!("t"))]),
-        (json!({"title": " New Name "}), vec![("/title", json!("New Name")), ("/slug", json!("new-name"))]),
-        (json!({"title": "New name"}), vec![("/title", json!("New name"))]),
-        (json!({"ambientMaxEntries": 0}), vec![("/ambientMaxEntries", json!(0))]),
+        (
+            json!({"title": " New Name "}),
+            vec![("/title", json!("New Name")), ("/slug", json!("new-name"))],
+        ),
+        (
+            json!({"title": "New name"}),
+            vec![("/title", json!("New name"))],
+        ),
+        (
+            json!({"ambientMaxEntries": 0}),
+            vec![("/ambientMaxEntries", json!(0))],
+        ),
         (
             json!({"maxAgentDepth": 0, "maxAutoTurnsPerHour": 10_000}),
             vec![
@@ -41,7 +50,10 @@ async fn the_fields_asked_for_change_and_everybody_is_told_once() {
         // The installation's number as the room's own stays the room's own.
         (
             json!({"maxAgentDepth": 30}),
-            vec![("/maxAgentDepth", json!(30)), ("/limitOverrides/maxAgentDepth", json!(30))],
+            vec![
+                ("/maxAgentDepth", json!(30)),
+                ("/limitOverrides/maxAgentDepth", json!(30)),
+            ],
         ),
         (
             json!({"turnLimitsEnabled": null, "maxAutoTurnsPerHour": null, "maxAgentDepth": null}),
@@ -57,9 +69,15 @@ async fn the_fields_asked_for_change_and_everybody_is_told_once() {
             json!({"fallbackSeatAuthorId": ada.author()}),
             vec![("/fallbackSeatAuthorId", json!(ada.author()))],
         ),
-        (json!({"fallbackSeatAuthorId": null}), vec![("/fallbackSeatAuthorId", json!(""))]),
+        (
+            json!({"fallbackSeatAuthorId": null}),
+            vec![("/fallbackSeatAuthorId", json!(""))],
+        ),
         (json!({"archived": true}), vec![("/archived", json!(true))]),
-        (json!({"archived": false, "topic": ""}), vec![("/archived", json!(false)), ("/topic", json!(""))]),
+        (
+            json!({"archived": false, "topic": ""}),
+            vec![("/archived", json!(false)), ("/topic", json!(""))],
+        ),
     ] {
         for (field, value) in changes {
             *room.pointer_mut(field).unwrap() = value;
@@ -70,14 +88,27 @@ async fn the_fields_asked_for_change_and_everybody_is_told_once() {
         for (field, value) in told.as_object().unwrap() {
             assert_eq!(&room[field], value, "{field} in the event after {ask}");
         }
-        for own in ["unreadCount", "mentionCount", "participants", "viewerHasPosted", "members"] {
-            assert!(told.get(own).is_none(), "an event has no viewer, so no {own}");
+        for own in [
+            "unreadCount",
+            "mentionCount",
+            "participants",
+            "viewerHasPosted",
+            "members",
+        ] {
+            assert!(
+                told.get(own).is_none(),
+                "an event has no viewer, so no {own}"
+            );
         }
         // The same again changes nothing.
         assert_eq!(owner.patch(&path, ask).await.ok(200), room);
         events.none();
     }
-    for ask in [json!({}), json!({"unknown": 1}), json!({"fallbackSeatAuthorId": ""})] {
+    for ask in [
+        json!({}),
+        json!({"unknown": 1}),
+        json!({"fallbackSeatAuthorId": ""}),
+    ] {
         assert_eq!(owner.patch(&path, ask).await.ok(200), room);
     }
     assert!(room[overrides].is_object());
@@ -95,18 +126,58 @@ async fn refusals_come_in_the_order_of_the_table_and_change_nothing() {
     let before = t.rows();
     let none = "01980000-0000-7000-8000-000000000000";
     for (path, ask, status, code) in [
-        (&unknown, json!({"ambientMaxEntries": 201}), 400, "VALIDATION_FAILED"),
+        (
+            &unknown,
+            json!({"ambientMaxEntries": 201}),
+            400,
+            "VALIDATION_FAILED",
+        ),
         (&unknown, json!({"title": "x"}), 404, "ROOM_NOT_FOUND"),
-        (&ops, json!({"fallbackSeatAuthorId": bob.author()}), 404, "MEMBER_NOT_FOUND"),
-        (&ops, json!({"fallbackSeatAuthorId": owner.author()}), 404, "MEMBER_NOT_FOUND"),
-        (&ops, json!({"fallbackSeatAuthorId": none}), 404, "MEMBER_NOT_FOUND"),
-        (&team, json!({"fallbackSeatAuthorId": none, "archived": true}), 404, "MEMBER_NOT_FOUND"),
+        (
+            &ops,
+            json!({"fallbackSeatAuthorId": bob.author()}),
+            404,
+            "MEMBER_NOT_FOUND",
+        ),
+        (
+            &ops,
+            json!({"fallbackSeatAuthorId": owner.author()}),
+            404,
+            "MEMBER_NOT_FOUND",
+        ),
+        (
+            &ops,
+            json!({"fallbackSeatAuthorId": none}),
+            404,
+            "MEMBER_NOT_FOUND",
+        ),
+        (
+            &team,
+            json!({"fallbackSeatAuthorId": none, "archived": true}),
+            404,
+            "MEMBER_NOT_FOUND",
+        ),
         (&team, json!({"archived": true}), 409, "SYSTEM_ROOM"),
-        (&team, json!({"archived": true, "deliverNotices": true}), 409, "SYSTEM_ROOM"),
+        (
+            &team,
+            json!({"archived": true, "deliverNotices": true}),
+            409,
+            "SYSTEM_ROOM",
+        ),
         (&ops, json!({"title": "Team"}), 409, "SLUG_TAKEN"),
         (&ops, json!({"title": "日本"}), 400, "INVALID_SLUG"),
-        (&ops, json!({"deliverNotices": true}), 409, "NOT_A_BRIDGED_ROOM"),
-        (&ops, json!({"deliverNotices": null, "topic": "t"}), 409, "NOT_A_BRIDGED_ROOM"),
+        (
+            &ops,
+            json!({"deliverNotices": true}),
+            409,
+            "NOT_A_BRIDGED_ROOM",
+        ),
+        (
+            &ops,
+            json!({"deliverNotices": null, "topic": "t"}),
+            409,
+            "NOT_A_BRIDGED_ROOM",
+        ),
     ] {
         owner.patch(path, ask).await.refused(status, code);
     }
@@ -130,11 +201,17 @@ async fn an_archived_channel_frees_its_slug_and_needs_a_free_one_to_come_back() 
     owner.patch(&old, json!({"archived": true})).await.ok(200);
     let new = format!("/api/rooms/{}", t.channel(&owner, "Ops", &[]).await);
     let mut events = t.events();
-    owner.patch(&old, json!({"archived": false})).await.refused(409, "SLUG_TAKEN");
+    owner
+        .patch(&old, json!({"archived": false}))
+        .await
+        .refused(409, "SLUG_TAKEN");
     events.none();
     let both = json!({"archived": false, "title": "Old Ops"});
     assert_eq!(owner.patch(&old, both).await.ok(200)["slug"], "old-ops");
-    owner.patch(&new, json!({"title": "Old ops"})).await.refused(409, "SLUG_TAKEN");
+    owner
+        .patch(&new, json!({"title": "Old ops"}))
+        .await
+        .refused(409, "SLUG_TAKEN");
     owner.patch(&new, json!({"title": "OPS"})).await.ok(200);
 }
 
@@ -151,16 +228,34 @@ async fn the_seat_of_team_falls_to_the_first_agent_that_is_a_member() {
     let bob = t.agent("bob").await;
     assert_eq!(seat().await, ada.author());
     let path = format!("/api/rooms/{team}");
-    owner.patch(&path, json!({"fallbackSeatAuthorId": bob.author()})).await.ok(200);
+    owner
+        .patch(&path, json!({"fallbackSeatAuthorId": bob.author()}))
+        .await
+        .ok(200);
     assert_eq!(seat().await, bob.author());
     // A seat that leaves is vacated, and the default agent has it again.
-    owner.delete(&format!("{path}/members/{}", bob.author())).await.ok(204);
+    owner
+        .delete(&format!("{path}/members/{}", bob.author()))
+        .await
+        .ok(204);
     assert_eq!(seat().await, ada.author());
-    owner.delete(&format!("{path}/members/{}", ada.author())).await.ok(204);
+    owner
+        .delete(&format!("{path}/members/{}", ada.author()))
+        .await
+        .ok(204);
     assert_eq!(seat().await, "", "the default agent is no member");
-    owner.post(&format!("{path}/members"), json!({"agentId": ada.agent()})).await.ok(201);
-    owner.delete(&format!("/api/agents/{}", ada.agent())).await.ok(200);
+    owner
+        .post(&format!("{path}/members"), json!({"agentId": ada.agent()}))
+        .await
+        .ok(201);
+    owner
+        .delete(&format!("/api/agents/{}", ada.agent()))
+        .await
+        .ok(200);
     assert_eq!(seat().await, "", "the next agent is no member either");
-    owner.post(&format!("{path}/members"), json!({"agentId": bob.agent()})).await.ok(201);
+    owner
+        .post(&format!("{path}/members"), json!({"agentId": bob.agent()}))
+        .await
+        .ok(201);
     assert_eq!(seat().await, bob.author());
 }

@@ -16,7 +16,13 @@ async fn a_signal_reaches_whoever_sees_the_room_and_leaves_no_trace() {
     let mut of_ada = t.stream(&ada, "/api/events", None).await;
     let mut of_bob = t.stream(&bob, "/api/events", None).await;
     let mut of_hall = t.stream(&owner, "/api/events?scope=hall", None).await;
-    for stream in [&mut of_room, &mut of_all, &mut of_ada, &mut of_bob, &mut of_hall] {
+    for stream in [
+        &mut of_room,
+        &mut of_all,
+        &mut of_ada,
+        &mut of_bob,
+        &mut of_hall,
+    ] {
         stream.expect("snapshot").await;
     }
     let before = t.rows();
@@ -47,7 +53,10 @@ async fn a_signal_reaches_whoever_sees_the_room_and_leaves_no_trace() {
     let team = t.team().await;
     t.say(&owner, &team, "hello").await;
     of_bob.expect("entry_added").await;
-    owner.patch(&owner.author_url(), json!({"emoji": "🦉"})).await.ok(200);
+    owner
+        .patch(&owner.author_url(), json!({"emoji": "🦉"}))
+        .await
+        .ok(200);
     of_hall.expect("author_updated").await;
 }
 
@@ -57,12 +66,23 @@ async fn only_members_send_signals_and_only_of_two_kinds() {
     let owner = t.owner();
     let ada = t.agent("ada").await;
     let room = t.channel(&owner, "Ops", &[]).await;
-    owner.delete(&format!("/api/rooms/{room}/members/{}", owner.author())).await.ok(204);
+    owner
+        .delete(&format!("/api/rooms/{room}/members/{}", owner.author()))
+        .await
+        .ok(204);
     let path = format!("/api/rooms/{room}/signals");
     let typing = json!({"kind": "typing", "on": true});
-    owner.post(&path, typing.clone()).await.refused(409, "NOT_A_MEMBER");
-    ada.post(&path, typing.clone()).await.refused(404, "ROOM_NOT_FOUND");
-    owner.post("/api/rooms/x/signals", typing).await.refused(404, "ROOM_NOT_FOUND");
+    owner
+        .post(&path, typing.clone())
+        .await
+        .refused(409, "NOT_A_MEMBER");
+    ada.post(&path, typing.clone())
+        .await
+        .refused(404, "ROOM_NOT_FOUND");
+    owner
+        .post("/api/rooms/x/signals", typing)
+        .await
+        .refused(404, "ROOM_NOT_FOUND");
     for wrong in [
         json!({}),
         json!({"kind": "typing"}),
@@ -72,6 +92,9 @@ async fn only_members_send_signals_and_only_of_two_kinds() {
         json!({"kind": "typing", "on": true, "documentId": 7}),
         json!({"kind": "typing", "on": true, "documentId": "d".repeat(201)}),
     ] {
-        owner.post("/api/rooms/x/signals", wrong).await.refused(400, "VALIDATION_FAILED");
+        owner
+            .post("/api/rooms/x/signals", wrong)
+            .await
+            .refused(400, "VALIDATION_FAILED");
     }
 }

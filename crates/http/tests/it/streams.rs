@@ -1,10 +1,10 @@
 //! Streams: where they begin, go on, begin anew and end. Source: contract 1.10.
 
-use guildhall_hall::{retention::Retention, streams::StreamLimits};
+use guildhall_hall::retention::Retention;
 use guildhall_testkit::{Frame, Options, Stream, TestHall, until};
 use serde_json::{Value, json};
 
-use crate::shared::{Chance, text, wrong_fields};
+use crate::shared::{Chance, list, text, wrong_fields};
 
 fn ids(frames: &[Frame]) -> Vec<u64> {
     frames.iter().map(|frame| frame.id.unwrap()).collect()
@@ -46,8 +46,14 @@ async fn a_stream_begins_with_a_snapshot_and_goes_on_live() {
     let mut streams = vec![(all, place.clone())];
     for (path, data) in [
         ("/api/events?scope=*".to_owned(), place.clone()),
-        ("/api/events?scope=hall&scope=hall".to_owned(), with(json!({"hall": {}}))),
-        (format!("/api/events?scope={scope}"), with(json!({&scope: of_room}))),
+        (
+            "/api/events?scope=hall&scope=hall".to_owned(),
+            with(json!({"hall": {}})),
+        ),
+        (
+            format!("/api/events?scope={scope}"),
+            with(json!({&scope: of_room})),
+        ),
         (
             format!("/api/events?scope=hall&scope={scope}"),
             with(json!({"hall": {}, &scope: of_room})),
@@ -73,7 +79,10 @@ async fn a_stream_begins_with_a_snapshot_and_goes_on_live() {
         }
     }
     // The hall's own stream brings what is the hall's.
-    owner.patch(&owner.author_url(), json!({"emoji": "🦉"})).await.ok(200);
+    owner
+        .patch(&owner.author_url(), json!({"emoji": "🦉"}))
+        .await
+        .ok(200);
     let frame = streams[2].0.expect("author_updated").await;
     assert_eq!(frame.id, Some(cursor + 2));
 }
@@ -95,12 +104,19 @@ async fn a_cursor_brings_every_later_event_once_and_in_order_and_no_snapshot() {
         }
         let mut whole = t.stream(&owner, "/api/events?after=0", None).await;
         let all = whole.until(last).await;
-        assert_eq!(ids(&all), (1..=last).collect::<Vec<u64>>(), "the owner sees everything");
+        assert_eq!(
+            ids(&all),
+            (1..=last).collect::<Vec<u64>>(),
+            "the owner sees everything"
+        );
         for after in 0..=last {
             for (path, id) in [
                 (format!("/api/events?after={after}"), None),
                 ("/api/events".to_owned(), Some(after.to_string())),
-                (format!("/api/events?after=0&log={}", log_id(&t).await), Some(after.to_string())),
+                (
+                    format!("/api/events?after=0&log={}", log_id(&t).await),
+                    Some(after.to_string()),
+                ),
             ] {
                 if after == last {
                     continue;
@@ -112,19 +128,27 @@ async fn a_cursor_brings_every_later_event_once_and_in_order_and_no_snapshot() {
             }
             let narrow: Vec<&Frame> = all
                 .iter()
-                .filter(|frame| frame.id > Some(after) && frame.data["scope"] == format!("room:{team}"))
+                .filter(|frame| {
+                    frame.id > Some(after) && frame.data["scope"] == format!("room:{team}")
+                })
                 .collect();
             if let Some(end) = narrow.last() {
-                let mut stream = t.stream(&owner, &format!("{room}?after={after}"), None).await;
+                let mut stream = t
+                    .stream(&owner, &format!("{room}?after={after}"), None)
+                    .await;
                 let seen = stream.until(end.id.unwrap()).await;
-                let seen: Vec<&Frame> =
-                    seen.iter().filter(|frame| frame.event != "author_updated").collect();
+                let seen: Vec<&Frame> = seen
+                    .iter()
+                    .filter(|frame| frame.event != "author_updated")
+                    .collect();
                 assert_eq!(seen, narrow, "{after}");
             }
         }
     }
     // At the head there is nothing yet; what comes next is live.
-    let mut stream = t.stream(&owner, &format!("/api/events?after={last}"), None).await;
+    let mut stream = t
+        .stream(&owner, &format!("/api/events?after={last}"), None)
+        .await;
     t.say(&owner, &team, "next").await;
     assert_eq!(stream.expect("entry_added").await.id, Some(last + 1));
 }
@@ -135,7 +159,10 @@ async fn is_reset(stream: &mut Stream, reason: &str, retained_from: u64, cursor:
     let expected = json!({"reason": reason, "retainedFrom": retained_from, "cursor": cursor});
     assert_eq!((reset.id, reset.data), (None, expected));
     let snapshot = stream.expect("snapshot").await;
-    assert_eq!((snapshot.id, &snapshot.data["cursor"]), (Some(cursor), &json!(cursor)));
+    assert_eq!(
+        (snapshot.id, &snapshot.data["cursor"]),
+        (Some(cursor), &json!(cursor))
+    );
 }
 
 #[tokio::test]
@@ -145,12 +172,23 @@ async fn a_cursor_of_another_log_or_none_at_all_is_reset_and_never_silence() {
     let team = t.team().await;
     let last = head(&t);
     let beyond = (last + 1).to_string();
-    for base in ["/api/events".to_owned(), format!("/api/rooms/{team}/events")] {
+    for base in [
+        "/api/events".to_owned(),
+        format!("/api/rooms/{team}/events"),
+    ] {
         for (query, id, reason) in [
             (format!("?after={beyond}"), None, "unknown_log"),
             (String::new(), Some(beyond.as_str()), "unknown_log"),
-            ("?after=18446744073709551615".to_owned(), None, "unknown_log"),
-            (format!("?after={last}&log=01980000-0000-7000-8000-000000000000"), None, "unknown_log"),
+            (
+                "?after=18446744073709551615".to_owned(),
+                None,
+                "unknown_log",
+            ),
+            (
+                format!("?after={last}&log=01980000-0000-7000-8000-000000000000"),
+                None,
+                "unknown_log",
+            ),
             ("?log=other".to_owned(), Some("0"), "unknown_log"),
             (String::new(), Some("x"), "bad_cursor"),
             (String::new(), Some("-1"), "bad_cursor"),
@@ -163,7 +201,10 @@ async fn a_cursor_of_another_log_or_none_at_all_is_reset_and_never_silence() {
         }
         for after in ["x", "-1", "1.5", "+1", "99999999999999999999999"] {
             let answer = owner.get(&format!("{base}?after={after}")).await;
-            assert_eq!(wrong_fields(&answer.refused(400, "VALIDATION_FAILED")), ["after"]);
+            assert_eq!(
+                wrong_fields(&answer.refused(400, "VALIDATION_FAILED")),
+                ["after"]
+            );
         }
     }
 }
@@ -178,81 +219,46 @@ async fn a_cursor_older_than_the_log_is_reset_and_the_rest_of_the_log_still_serv
     }
     let last = head(&t);
     t.pass(60);
-    let retention = Retention { age_s: 1, newest: 5, ..Retention::default() };
-    t.restart_with(Options { retention, ..Options::default() }).await;
+    let retention = Retention {
+        age_s: 1,
+        newest: 5,
+        ..Retention::default()
+    };
+    t.restart_with(Options {
+        retention,
+        ..Options::default()
+    })
+    .await;
     let from = last - 4;
     let oldest = || t.oldest_event().unsigned_abs();
     until("old events to be dropped", || oldest() == from).await;
-    for path in ["/api/events".to_owned(), format!("/api/rooms/{team}/events")] {
+    for path in [
+        "/api/events".to_owned(),
+        format!("/api/rooms/{team}/events"),
+    ] {
         for after in [0, from - 2] {
-            let mut stream = t.stream(&owner, &format!("{path}?after={after}"), None).await;
+            let mut stream = t
+                .stream(&owner, &format!("{path}?after={after}"), None)
+                .await;
             is_reset(&mut stream, "retention", from, last).await;
         }
-        let mut stream = t.stream(&owner, &format!("{path}?after={}", from - 1), None).await;
-        assert_eq!(ids(&stream.until(last).await), (from..=last).collect::<Vec<u64>>());
+        let mut stream = t
+            .stream(&owner, &format!("{path}?after={}", from - 1), None)
+            .await;
+        assert_eq!(
+            ids(&stream.until(last).await),
+            (from..=last).collect::<Vec<u64>>()
+        );
     }
     // Retention is about the log alone: the entries are all there.
-    let entries = owner.get(&format!("/api/rooms/{team}/entries")).await.ok(200);
-    assert_eq!((&entries["firstSeq"], &entries["lastSeq"]), (&json!(1), &json!(20)));
-}
-
-#[tokio::test]
-async fn refusals_of_a_stream_come_in_order_and_before_it_begins() {
-    let streams = StreamLimits { all: 2, per_human: 1, per_agent: 1 };
-    let t = TestHall::open_with(Options { streams, ..Options::default() }).await;
-    let owner = t.owner();
-    let ada = t.agent("ada").await;
-    let mut kept = t.stream(&owner, "/api/events", None).await;
-    kept.expect("snapshot").await;
-    let many = format!("/api/events?{}", "scope=hall&".repeat(65));
-    for (caller, path, status, code) in [
-        (&t.unverifiable(), "/api/events?after=x", 401, "AGENT_IDENTITY_UNVERIFIED"),
-        (&t.stranger(), "/api/rooms/x/events?after=x", 401, "NOT_THE_OWNER"),
-        (&owner, "/api/rooms/x/events?after=x", 400, "VALIDATION_FAILED"),
-        (&owner, "/api/events?scope=room:x&after=x", 400, "VALIDATION_FAILED"),
-        (&owner, "/api/events?scope=room:x&scope=session", 400, "VALIDATION_FAILED"),
-        (&owner, "/api/events?scope=room:", 400, "VALIDATION_FAILED"),
-        (&owner, &many, 400, "VALIDATION_FAILED"),
-        (&owner, "/api/rooms/x/events", 404, "ROOM_NOT_FOUND"),
-        (&owner, "/api/events?scope=hall&scope=room:x", 404, "ROOM_NOT_FOUND"),
-        (&owner, "/api/events?scope=agent:x&scope=room:x", 404, "AGENT_NOT_FOUND"),
-        (&owner, "/api/events", 429, "TOO_MANY_STREAMS"),
-    ] {
-        let answer = caller.get(path).await;
-        if status == 429 {
-            assert_eq!(answer.header("retry-after"), "1");
-        }
-        answer.refused(status, code);
-    }
-    let mut adas = t.stream(&ada, "/api/events", None).await;
-    adas.expect("snapshot").await;
-    let answer = ada.get("/api/events").await;
-    assert_eq!(answer.header("retry-after"), "1");
-    answer.refused(503, "OVERLOADED");
-    drop(kept);
-    until("a place", || t.hall().streams_open() == 1).await;
-    ada.get("/api/events").await.refused(429, "TOO_MANY_STREAMS");
-    t.stream(&owner, "/api/events", None).await.expect("snapshot").await;
-}
-
-#[tokio::test]
-async fn an_agent_holds_sixteen_streams_and_each_agent_its_own() {
-    let t = TestHall::open().await;
-    let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
-    let other = ada.clone().showing(&t.mint(ada.agent(), "other").await);
-    let mut open = Vec::new();
-    for n in 0..16 {
-        let caller = if n % 2 == 0 { &ada } else { &other };
-        open.push(t.stream(caller, "/api/events", None).await);
-    }
-    for caller in [&ada, &other] {
-        caller.get("/api/events").await.refused(429, "TOO_MANY_STREAMS");
-    }
-    t.stream(&bob, "/api/events", None).await.expect("snapshot").await;
-    t.stream(&t.owner(), "/api/events", None).await.expect("snapshot").await;
-    open.pop();
-    until("a place", || t.hall().streams_open() == 15).await;
-    t.stream(&ada, "/api/events", None).await.expect("snapshot").await;
+    let entries = owner
+        .get(&format!("/api/rooms/{team}/entries"))
+        .await
+        .ok(200);
+    assert_eq!(
+        (&entries["firstSeq"], &entries["lastSeq"]),
+        (&json!(1), &json!(20))
+    );
 }
 
 #[tokio::test]
@@ -266,7 +272,12 @@ async fn everything_includes_rooms_made_later() {
     of_ada.expect("snapshot").await;
     let room = t.channel(&owner, "Later", &[&ada]).await;
     let said = t.say(&owner, &room, "hello").await;
-    for event in ["room_created", "room_member_added", "room_member_added", "entry_added"] {
+    for event in [
+        "room_created",
+        "room_member_added",
+        "room_member_added",
+        "entry_added",
+    ] {
         of_owner.expect(event).await;
     }
     let joined = of_ada.expect("room_member_added").await;
@@ -287,7 +298,7 @@ async fn who_reconnects_at_random_gets_each_event_exactly_once_and_in_order() {
     let mut stream = None;
     for step in 0..60 {
         for _ in 0..chance.below(4) {
-            t.say(*chance.one(&[&owner, &ada]), &team, "words").await;
+            t.say(chance.one(&[&owner, &ada]), &team, "words").await;
         }
         if step % 15 == 14 {
             stream = None;
@@ -309,29 +320,42 @@ async fn who_reconnects_at_random_gets_each_event_exactly_once_and_in_order() {
     }
     drop(stream);
     if last < head(&t) {
-        let mut rest = t.stream(&ada, &format!("/api/events?after={last}"), None).await;
+        let mut rest = t
+            .stream(&ada, &format!("/api/events?after={last}"), None)
+            .await;
         seen.extend(ids(&rest.until(head(&t)).await));
     }
     assert_eq!(seen, (begin + 1..=head(&t)).collect::<Vec<u64>>());
 }
 
 #[tokio::test]
-async fn streams_end_when_the_server_stops() {
+async fn what_is_read_while_others_write_and_the_stream_from_there_make_one_whole() {
     let t = TestHall::open().await;
+    let owner = t.owner();
     let ada = t.agent("ada").await;
-    let mut streams = [
-        t.stream(&t.owner(), "/api/events", None).await,
-        t.stream(&ada, "/api/events", None).await,
-    ];
-    let mut socket = t.socket(&ada, "/api/events").await;
-    for stream in &mut streams {
-        stream.expect("snapshot").await;
+    let team = t.team().await;
+    let path = format!("/api/rooms/{team}/entries?limit=200");
+    for _ in 0..10 {
+        let (_, _, read, _, _) = tokio::join!(
+            t.say(&ada, &team, "one"),
+            t.say(&owner, &team, "two"),
+            owner.get(&path),
+            t.say(&ada, &team, "three"),
+            t.say(&owner, &team, "four"),
+        );
+        let place = read.header("x-event-seq").to_owned();
+        let mut entries = list(&read.ok(200)["entries"]).clone();
+        t.say(&owner, &team, "last").await;
+        let mut rest = t
+            .stream(&owner, &format!("/api/events?after={place}"), None)
+            .await;
+        let later = rest.until(head(&t)).await;
+        entries.extend(later.iter().map(|frame| frame.inner()["entry"].clone()));
+        let whole = owner.get(&path).await.ok(200);
+        assert_eq!(
+            whole["entries"],
+            json!(entries),
+            "neither a gap nor a double"
+        );
     }
-    assert_eq!(socket.next().await.event, "snapshot");
-    t.begin_to_stop();
-    for stream in &mut streams {
-        stream.end().await;
-    }
-    assert_eq!(socket.closed().await, 1001);
-    t.close().await;
 }

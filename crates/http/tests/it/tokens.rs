@@ -17,7 +17,9 @@ fn is_at_rest(folder: &Path, secret: &str) -> bool {
             return is_at_rest(&path, secret);
         }
         let bytes = std::fs::read(path).unwrap();
-        bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
+        bytes
+            .windows(secret.len())
+            .any(|window| window == secret.as_bytes())
     })
 }
 
@@ -28,7 +30,10 @@ async fn a_token_is_shown_once_and_never_again_anywhere() {
     let ada = t.agent("ada").await;
     let path = format!("/api/agents/{}/tokens", ada.agent());
     let mut events = t.events();
-    let minted = owner.post(&path, json!({"label": " laptop "})).await.ok(201);
+    let minted = owner
+        .post(&path, json!({"label": " laptop "}))
+        .await
+        .ok(201);
     let secret = text(&minted["token"]);
     let expected = json!({
         "id": minted["id"], "agentId": ada.agent(), "label": "laptop", "token": secret,
@@ -40,7 +45,10 @@ async fn a_token_is_shown_once_and_never_again_anywhere() {
     let body = secret.strip_prefix("gha_").unwrap();
     assert!(body.len() == 43 && body.chars().all(alphabet), "{secret}");
     let told = events.next("agent_token_created");
-    assert_eq!(told, json!({"agentId": ada.agent(), "tokenId": minted["id"]}));
+    assert_eq!(
+        told,
+        json!({"agentId": ada.agent(), "tokenId": minted["id"]})
+    );
 
     let listed = owner.get(&path).await.ok(200);
     let row = list(&listed["tokens"]).last().unwrap().clone();
@@ -54,9 +62,18 @@ async fn a_token_is_shown_once_and_never_again_anywhere() {
     // Used, refused, revoked: it is written nowhere, neither whole nor its random part.
     let laptop = ada.clone().showing(&secret);
     laptop.get("/api/rooms").await.ok(200);
-    laptop.get(&format!("/api/rooms/{secret}")).await.refused(404, "ROOM_NOT_FOUND");
-    owner.delete(&format!("{path}/{}", text(&minted["id"]))).await.ok(204);
-    laptop.get("/api/rooms").await.refused(401, "AGENT_IDENTITY_UNVERIFIED");
+    laptop
+        .get(&format!("/api/rooms/{secret}"))
+        .await
+        .refused(404, "ROOM_NOT_FOUND");
+    owner
+        .delete(&format!("{path}/{}", text(&minted["id"])))
+        .await
+        .ok(204);
+    laptop
+        .get("/api/rooms")
+        .await
+        .refused(401, "AGENT_IDENTITY_UNVERIFIED");
     let metrics = owner.get("/metrics").await.text();
     let shown = [
         owner.get(&path).await.text(),
@@ -66,9 +83,15 @@ async fn a_token_is_shown_once_and_never_again_anywhere() {
     ];
     for secret in [secret.as_str(), body, ada.token()] {
         assert!(!shown.iter().any(|text| text.contains(secret)));
-        assert!(!is_at_rest(&t.scratch(), secret), "nothing of a token lies on the disk");
+        assert!(
+            !is_at_rest(&t.scratch(), secret),
+            "nothing of a token lies on the disk"
+        );
     }
-    assert!(is_at_rest(&t.scratch(), "laptop"), "the search finds what is there");
+    assert!(
+        is_at_rest(&t.scratch(), "laptop"),
+        "the search finds what is there"
+    );
 }
 
 #[tokio::test]
@@ -80,16 +103,37 @@ async fn minting_listing_and_revoking_are_refused_in_order() {
     let before = t.rows();
     for label in ["", "   ", "a\nb", &"l".repeat(81)] {
         let nowhere = "/api/agents/x/tokens";
-        owner.post(nowhere, json!({"label": label})).await.refused(400, "VALIDATION_FAILED");
+        owner
+            .post(nowhere, json!({"label": label}))
+            .await
+            .refused(400, "VALIDATION_FAILED");
     }
     let label = json!({"label": "x"});
-    owner.post("/api/agents/x/tokens", label).await.refused(404, "AGENT_NOT_FOUND");
-    owner.get("/api/agents/x/tokens").await.refused(404, "AGENT_NOT_FOUND");
-    owner.delete("/api/agents/x/tokens/x").await.refused(404, "AGENT_NOT_FOUND");
-    owner.delete(&format!("{path}/x")).await.refused(404, "TOKEN_NOT_FOUND");
-    let bobs = owner.get(&format!("/api/agents/{}/tokens", bob.agent())).await.ok(200);
+    owner
+        .post("/api/agents/x/tokens", label)
+        .await
+        .refused(404, "AGENT_NOT_FOUND");
+    owner
+        .get("/api/agents/x/tokens")
+        .await
+        .refused(404, "AGENT_NOT_FOUND");
+    owner
+        .delete("/api/agents/x/tokens/x")
+        .await
+        .refused(404, "AGENT_NOT_FOUND");
+    owner
+        .delete(&format!("{path}/x"))
+        .await
+        .refused(404, "TOKEN_NOT_FOUND");
+    let bobs = owner
+        .get(&format!("/api/agents/{}/tokens", bob.agent()))
+        .await
+        .ok(200);
     let bobs = text(&bobs["tokens"][0]["id"]);
-    owner.delete(&format!("{path}/{bobs}")).await.refused(404, "TOKEN_NOT_FOUND");
+    owner
+        .delete(&format!("{path}/{bobs}"))
+        .await
+        .refused(404, "TOKEN_NOT_FOUND");
     assert_eq!(t.rows(), before);
     bob.get("/api/rooms").await.ok(200);
 }
@@ -103,7 +147,10 @@ async fn a_revoked_token_is_refused_at_once_and_its_streams_end() {
     let other = ada.clone().showing(&t.mint(ada.agent(), "other").await);
     let team = t.team().await;
     let rooms = format!("/api/rooms/{team}/events");
-    let mut ending = [t.stream(&ada, "/api/events", None).await, t.stream(&ada, &rooms, None).await];
+    let mut ending = [
+        t.stream(&ada, "/api/events", None).await,
+        t.stream(&ada, &rooms, None).await,
+    ];
     let mut socket = t.socket(&ada, "/api/events").await;
     let mut staying = t.stream(&other, "/api/events", None).await;
     for stream in ending.iter_mut().chain([&mut staying]) {
@@ -113,7 +160,9 @@ async fn a_revoked_token_is_refused_at_once_and_its_streams_end() {
     let id = text(&listed["tokens"][0]["id"]);
     let mut events = t.events();
     owner.delete(&format!("{path}/{id}")).await.ok(204);
-    ada.get("/api/rooms").await.refused(401, "AGENT_IDENTITY_UNVERIFIED");
+    ada.get("/api/rooms")
+        .await
+        .refused(401, "AGENT_IDENTITY_UNVERIFIED");
     let told = events.next("agent_token_revoked");
     assert_eq!(told, json!({"agentId": ada.agent(), "tokenId": id}));
     for stream in &mut ending {
@@ -136,7 +185,10 @@ async fn is_live(caller: &Caller) -> bool {
     match caller.get("/api/rooms").await {
         answer if answer.status == 200 => true,
         answer => {
-            assert_eq!(answer.refused(401, "AGENT_IDENTITY_UNVERIFIED"), Value::Null);
+            assert_eq!(
+                answer.refused(401, "AGENT_IDENTITY_UNVERIFIED"),
+                Value::Null
+            );
             false
         }
     }

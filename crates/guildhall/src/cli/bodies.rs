@@ -1,0 +1,27 @@
+//! Bodies of requests: only what was said on the command line goes to the server.
+
+use serde_json::Value;
+
+use super::failures::Failure;
+
+/// The members of `body` that were given a value.
+pub(super) fn given(body: Value) -> Value {
+    let Value::Object(members) = body else {
+        return body;
+    };
+    let given = members.into_iter().filter(|(_, value)| !value.is_null());
+    Value::Object(given.collect())
+}
+
+/// `body` when it changes anything.
+///
+/// # Errors
+/// [`Failure::Usage`] when `guildhall <command>` was told nothing to change.
+pub(super) fn changes(body: Value, command: &str) -> Result<Value, Failure> {
+    match body.as_object() {
+        Some(members) if members.is_empty() => Err(Failure::Usage(format!(
+            "say what to change; `guildhall {command} --help` lists it."
+        ))),
+        _ => Ok(body),
+    }
+}

@@ -1,0 +1,204 @@
+//! A house with a server in it, and the command line at its door.
+
+use std::{
+    io::{BufRead, BufReader, Lines, Read, Write},
+    net::TcpStream,
+    process::{Child, ChildStdout, Command, Stdio},
+    time::Duration,
+};
+
+use guildhall_world::scratch::Scratch;
+use serde_json::Value;
+
+use crate::server::Server;
+
+/// How long an answer may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A data folder and, while it runs, the server that uses it.
+pub(crate) struct House {
+    scratch: Scratch,
+    server: Option<Server>,
+}
+
+/// What a command said and how it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl House {
+    /// A house without a server.
+    pub(crate) fn empty() -> Self {
+        Self {
+            scratch: Scratch::new("cli"),
+            server: None,
+        }
+    }
+
+    /// A house with a server.
+    pub(crate) fn open() -> Self {
+        let mut house = Self::empty();
+        house.start();
+        house
+    }
+
+    /// Starts the server, wherever a port is free.
+    pub(crate) fn start(&mut self) {
+        self.server = Some(Server::start(&self.scratch.path().join("data"), 0));
+    }
+
+    /// Asks the server to stop and waits for its end.
+    pub(crate) fn stop(&mut self) {
+        let server = self.server.take().unwrap();
+        assert_eq!(server.stop(), Some(0));
+    }
+
+    /// A folder an agent may work in.
+    pub(crate) fn folder(&self) -> &str {
+        self.scratch.path().to_str().unwrap()
+    }
+
+    /// The command, not yet started.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guildhall"));
+        command
+            .args(args)
+            .env("GUILDHALL_DATA_DIR", self.scratch.path().join("data"))
+            .env_remove("GUILDHALL_URL")
+            .env_remove("GUILDHALL_AGENT_TOKEN")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Outcome {
+        outcome(&mut self.command(args))
+    }
+
+    /// Runs a command that speaks with `token`.
+    pub(crate) fn run_as(&self, token: &str, args: &[&str]) -> Outcome {
+        outcome(self.command(args).env("GUILDHALL_AGENT_TOKEN", token))
+    }
+
+    /// Runs a command that reads `input`.
+    pub(crate) fn run_with(&self, input: &[u8], args: &[&str]) -> Outcome {
+        let mut child = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap().into()
+    }
+
+    /// Runs a command that must do what it is asked; its standard output.
+    pub(crate) fn done(&self, args: &[&str]) -> String {
+        let outcome = self.run(args);
+        assert_eq!((outcome.code, &*outcome.stderr), (0, ""), "{args:?}");
+        outcome.stdout
+    }
+
+    /// What the server answers to the command's `--json`.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let args: Vec<_> = args.iter().copied().chain(["--json"]).collect();
+        serde_json::from_str(&self.done(&args)).unwrap()
+    }
+
+    /// Starts a command that goes on, and hands out its lines.
+    pub(crate) fn follow(&self, args: &[&str]) -> Following {
+        let mut child = self
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Following {
+            child,
+            lines: Some(lines),
+        }
+    }
+
+    /// The body of a GET, byte for byte, read without the command line.
+    pub(crate) fn body(&self, path: &str) -> String {
+        let port = self.server.as_ref().unwrap().port();
+        let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 "), "{head}");
+        body.to_owned()
+    }
+}
+
+/// A command that goes on until it is interrupted; killed when dropped.
+pub(crate) struct Following {
+    child: Child,
+    /// `None` once nobody reads them any more.
+    lines: Option<Lines<BufReader<ChildStdout>>>,
+}
+
+impl Following {
+    /// The next line.
+    pub(crate) fn line(&mut self) -> String {
+        let lines = self.lines.as_mut().unwrap();
+        lines.next().expect("a line").unwrap()
+    }
+
+    /// The next line, read as JSON.
+    pub(crate) fn json(&mut self) -> Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+
+    /// Reads no further lines.
+    pub(crate) fn close(mut self) -> Self {
+        self.lines = None;
+        self
+    }
+
+    /// Interrupts it as a terminal does; its exit code and what it says on standard error.
+    pub(crate) fn interrupt(self) -> (Option<i32>, String) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        self.ended()
+    }
+
+    /// Waits for its end; its exit code and what it says on standard error.
+    pub(crate) fn ended(mut self) -> (Option<i32>, String) {
+        let mut stderr = String::new();
+        let mut pipe = self.child.stderr.take().unwrap();
+        pipe.read_to_string(&mut stderr).unwrap();
+        (self.child.wait().unwrap().code(), stderr)
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        // One that ended already is what we want.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl From<std::process::Output> for Outcome {
+    fn from(output: std::process::Output) -> Self {
+        Self {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+fn outcome(command: &mut Command) -> Outcome {
+    command.output().unwrap().into()
+}
