@@ -56,9 +56,6 @@ impl Caller {
 
 /// A kind of caller a route lets in. Source: contract 1.5.
 pub trait Gate: Sized {
-    /// The gate's name in the interface document.
-    const NAME: &'static str;
-
     /// Lets `caller` through, or says why not.
     ///
     /// # Errors
@@ -70,14 +67,12 @@ pub trait Gate: Sized {
 }
 
 macro_rules! gates {
-    ($($(#[$doc:meta])* $gate:ident = $name:literal, $admit:expr;)+) => {$(
+    ($($(#[$doc:meta])* $gate:ident = $admit:expr;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $gate(Caller);
 
         impl Gate for $gate {
-            const NAME: &'static str = $name;
-
             fn admit(caller: Caller) -> Result<Self, Refusal> {
                 let refuse: fn(&Caller) -> Option<Refusal> = $admit;
                 refuse(&caller).map_or(Ok(Self(caller)), Err)
@@ -92,23 +87,11 @@ macro_rules! gates {
 
 gates! {
     /// Owner, person or agent.
-    AnyCaller = "caller", |_| None;
+    AnyCaller = |_| None;
     /// Owner or person; an agent is refused.
-    Human = "human", |caller| (!caller.is_human()).then_some(Refusal::HumansOnly);
+    Human = |caller| (!caller.is_human()).then_some(Refusal::HumansOnly);
     /// The owner alone.
-    Owner = "owner", |caller| (caller.identity != Identity::Owner).then_some(Refusal::OwnerOnly);
-}
-
-impl From<Human> for AnyCaller {
-    fn from(human: Human) -> Self {
-        Self(human.0)
-    }
-}
-
-impl From<Owner> for Human {
-    fn from(owner: Owner) -> Self {
-        Self(owner.0)
-    }
+    Owner = |caller| (caller.identity != Identity::Owner).then_some(Refusal::OwnerOnly);
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
     rooms::Room,
 };
 
-/// Everything that can happen. Source: contract 1.4, 2.10, 3.6.
+/// Everything that can happen. Source: contract 1.10 and the event tables of 2.10 and 3.6.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "type",
@@ -104,35 +104,15 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Reads `hall`, `room:<id>` or `agent:<id>`.
-    ///
-    /// # Errors
-    /// [`ScopeError`] tells bad syntax, which is 400, from an id that cannot exist, which is 404.
-    pub fn parse(text: &str) -> Result<Self, ScopeError> {
-        if text == "hall" {
-            return Ok(Self::Hall);
-        }
+    /// Reads `hall`, `room:<id>` or `agent:<id>`; `None` when it has another form.
+    pub fn parse(text: &str) -> Option<Self> {
         match text.split_once(':') {
-            Some(("room", id)) if !id.is_empty() => RoomId::parse(id)
-                .map(Self::Room)
-                .ok_or(ScopeError::NoSuchRoom),
-            Some(("agent", id)) if !id.is_empty() => AgentId::parse(id)
-                .map(Self::Agent)
-                .ok_or(ScopeError::NoSuchAgent),
-            _ => Err(ScopeError::Syntax),
+            None if text == "hall" => Some(Self::Hall),
+            Some(("room", id)) if !id.is_empty() => Some(Self::Room(RoomId::named(id))),
+            Some(("agent", id)) if !id.is_empty() => Some(Self::Agent(AgentId::named(id))),
+            _ => None,
         }
     }
-}
-
-/// Why a scope's text names none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScopeError {
-    /// Not the form of a scope.
-    Syntax,
-    /// A room id that cannot exist.
-    NoSuchRoom,
-    /// An agent id that cannot exist.
-    NoSuchAgent,
 }
 
 impl std::fmt::Display for Scope {
@@ -170,7 +150,7 @@ pub struct Filing {
 impl Event {
     /// Files the event; `rooms` are the rooms an author is seen in, for `author_updated` alone.
     ///
-    /// Source: contract 1.4 and the event tables of 2.10 and 3.6.
+    /// Source: contract 1.10 and the event tables of 2.10 and 3.6.
     pub fn filing(&self, rooms: &[RoomId]) -> Filing {
         let filed = |scope, also| Filing {
             scope,

@@ -56,11 +56,11 @@ pub const PAGE_ITEMS_DEFAULT: u32 = 50;
 /// Entries a room's snapshot holds.
 pub const SNAPSHOT_ENTRIES: u32 = 100;
 
-/// Days a token may stay unused.
+/// Seconds a token may stay unused: 7 days.
 pub const AGENT_TOKEN_IDLE_S: i64 = 7 * 24 * 3_600;
-/// Days a token may live.
+/// Seconds a token may live: 30 days.
 pub const AGENT_TOKEN_AGE_S: i64 = 30 * 24 * 3_600;
-/// A token's last use is written at most this often.
+/// Seconds between two notes of a token's use.
 pub const AGENT_TOKEN_TOUCH_S: i64 = 5 * 60;
 /// Changes one agent may ask for in a minute.
 pub const AGENT_WRITES_PER_MIN: u32 = 240;
@@ -69,7 +69,7 @@ pub const AGENT_WRITES_PER_MIN: u32 = 240;
 pub const EVENTS_PAGE: usize = 500;
 /// Scopes one stream may name.
 pub const STREAM_SCOPES_MAX: usize = 64;
-/// Days an event is kept at least, see [`EVENT_RETENTION_MIN`].
+/// Seconds an event is kept at least: 30 days, see [`EVENT_RETENTION_MIN`].
 pub const EVENT_RETENTION_S: i64 = 30 * 24 * 3_600;
 /// The newest events are kept whatever their age.
 pub const EVENT_RETENTION_MIN: u64 = 200_000;

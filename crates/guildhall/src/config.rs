@@ -118,8 +118,7 @@ struct LimitsTable {
     streams_per_agent_max: Option<usize>,
 }
 
-/// Everything a server is started with.
-#[derive(Debug)]
+/// Everything a server is started with; without `Debug`, because it holds a secret.
 pub(crate) struct Config {
     /// Where it listens.
     pub(crate) bind: SocketAddr,
@@ -152,10 +151,11 @@ pub(crate) enum ConfigError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("the configuration file {} is not right: {source}", .path.display())]
+    #[error("the configuration file {}, line {line}: {what}", .path.display())]
     Toml {
         path: PathBuf,
-        source: Box<toml::de::Error>,
+        line: usize,
+        what: String,
     },
     #[error(
         "the address {0} is reachable from other computers, which needs sign-in accounts; \
@@ -189,6 +189,15 @@ impl Config {
         let roots = args.roots.or(file.files.roots);
         let door = Limits::DEFAULT;
         let streams = StreamLimits::default();
+        let mut hosts = args
+            .allowed_hosts
+            .or(file.server.allowed_hosts)
+            .unwrap_or_default();
+        // Where it listens, it answers.
+        hosts.push(match bind {
+            SocketAddr::V4(address) => address.ip().to_string(),
+            SocketAddr::V6(address) => format!("[{}]", address.ip()),
+        });
         Ok(Self {
             bind,
             data_dir,
@@ -197,10 +206,7 @@ impl Config {
                 .or(file.auth.peer_check)
                 .unwrap_or(PeerCheckMode::Auto),
             allowed: Allowed {
-                hosts: args
-                    .allowed_hosts
-                    .or(file.server.allowed_hosts)
-                    .unwrap_or_default(),
+                hosts,
                 origins: args
                     .allowed_origins
                     .or(file.server.allowed_origins)
@@ -248,9 +254,19 @@ impl File {
                 });
             }
         };
-        toml::from_str(&text).map_err(|source| ConfigError::Toml {
-            path: path.to_owned(),
-            source: Box::new(source),
+        // The parser's own display quotes the line, which may hold a secret.
+        toml::from_str(&text).map_err(|error: toml::de::Error| {
+            let before = error.span().map_or(0, |span| span.start);
+            ConfigError::Toml {
+                path: path.to_owned(),
+                line: text
+                    .get(..before)
+                    .unwrap_or_default()
+                    .lines()
+                    .count()
+                    .max(1),
+                what: error.message().to_owned(),
+            }
         })
     }
 }
@@ -280,7 +296,7 @@ mod tests {
         let filed = "[server]\nbind = \"127.0.0.1:1\"\nallowedHosts = [\"dev.test\"]\n[limits]\nstreamsMax = 7";
         let from_file = join(ServeArgs::default(), filed).unwrap();
         assert_eq!(from_file.bind.port(), 1);
-        assert_eq!(from_file.allowed.hosts, ["dev.test"]);
+        assert_eq!(from_file.allowed.hosts, ["dev.test", "127.0.0.1"]);
         assert_eq!(from_file.streams.all, 7);
         let args = ServeArgs {
             bind: Some(([127, 0, 0, 1], 2).into()),

@@ -161,11 +161,11 @@ impl Hall {
                 for token in token_rows::of_agent(tx, id)? {
                     tokens::revoke(tx, Some(actor), id, token.id, now)?;
                 }
-                let team = rooms::existing(tx, guildhall_store::rooms::team(tx)?)?;
-                agents::retire(tx, id, now)?;
                 for room in member_rows::rooms_of(tx, before.author_id)? {
                     members::leave(tx, Some(actor), room, before.author_id, now)?;
                 }
+                let team = rooms::existing(tx, guildhall_store::rooms::team(tx)?)?;
+                agents::retire(tx, id, now)?;
                 rooms::tell_if_changed(tx, now, Some(actor), &team)?;
                 vanish(tx, actor, before.author_id, now)?;
                 let agent = existing(tx, id)?;

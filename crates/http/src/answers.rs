@@ -1,12 +1,13 @@
 //! Answers: JSON bodies, with the event they were read at and the next page's address.
 
 use axum::{
-    Json,
     http::{HeaderName, HeaderValue, Uri, header},
     response::{IntoResponse, Response},
 };
 use guildhall_hall::Seen;
 use serde::Serialize;
+
+use crate::errors::internal;
 
 /// The newest event at the moment of reading, so that a stream can go on from there.
 pub const EVENT_SEQ: HeaderName = HeaderName::from_static("x-event-seq");
@@ -16,7 +17,12 @@ pub struct Read<T>(pub Seen<T>);
 
 impl<T: Serialize> IntoResponse for Read<T> {
     fn into_response(self) -> Response {
-        let mut response = Json(self.0.value).into_response();
+        // Written in one growing piece: a listing can be large, and axum's own writer copies it.
+        let Ok(text) = serde_json::to_vec(&self.0.value) else {
+            return internal().into_response();
+        };
+        let kind = HeaderValue::from_static("application/json");
+        let mut response = ([(header::CONTENT_TYPE, kind)], text).into_response();
         response.headers_mut().insert(EVENT_SEQ, self.0.seq.into());
         response
     }

@@ -29,12 +29,12 @@ impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         let is_json = is_json(request.headers());
+        if !is_json && announces_body(request.headers()) {
+            return Err(ApiError::new(catalogue::UNSUPPORTED_MEDIA_TYPE));
+        }
         let bytes = read(request).await?;
         if bytes.is_empty() {
             return shape(Json::empty());
-        }
-        if !is_json {
-            return Err(ApiError::new(catalogue::UNSUPPORTED_MEDIA_TYPE));
         }
         let json =
             serde_json::from_slice(&bytes).map_err(|_| ApiError::new(catalogue::INVALID_JSON))?;
@@ -54,6 +54,14 @@ fn is_json(headers: &HeaderMap) -> bool {
     };
     let essence = text.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/json")
+}
+
+/// Whether a body follows that is not empty, as far as its head tells.
+fn announces_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::TRANSFER_ENCODING)
+        || headers
+            .get(header::CONTENT_LENGTH)
+            .is_some_and(|length| length != "0")
 }
 
 async fn read(request: Request) -> Result<Vec<u8>, ApiError> {

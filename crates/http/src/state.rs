@@ -21,8 +21,8 @@ pub struct State {
     pub rate_limit: Arc<RateLimit>,
 }
 
-/// What a server says of itself.
-#[derive(Clone, Debug)]
+/// What a server says of itself; without `Debug`, because it holds a secret.
+#[derive(Clone)]
 pub struct About {
     /// Its version.
     pub version: String,

@@ -78,6 +78,7 @@ CREATE TABLE rooms (
   last_seq                        INTEGER NOT NULL DEFAULT 0,
   post_count                      INTEGER NOT NULL DEFAULT 0
 );
+CREATE UNIQUE INDEX rooms_one_team ON rooms (well_known) WHERE well_known = 'team';
 CREATE UNIQUE INDEX rooms_slug ON rooms (slug) WHERE kind = 'channel' AND archived = 0;
 
 -- read_others counts the posts of others up to last_read_seq, so that the unread ones are

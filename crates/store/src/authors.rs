@@ -90,16 +90,6 @@ pub fn by_id(db: &Rx<'_>, id: AuthorId) -> Result<Option<Author>> {
     )
 }
 
-/// The one system author.
-///
-/// # Errors
-/// A fault when the engine cannot read or there is none.
-pub fn system(db: &Rx<'_>) -> Result<AuthorId> {
-    db.one("SELECT id FROM authors WHERE kind = 'system'", [], |row| {
-        rows::id(row, 0, AuthorId::from_bytes)
-    })
-}
-
 /// Whether an agent's author may know `other`: itself, the system, or a room shared.
 ///
 /// # Errors

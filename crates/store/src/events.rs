@@ -99,24 +99,23 @@ pub fn after_in(
     after: u64,
     limit: usize,
 ) -> Result<Vec<Arc<Stored>>> {
-    let mut seqs = Vec::new();
+    let in_scope = format!(
+        "SELECT {COLUMNS} FROM events WHERE seq IN
+           (SELECT seq FROM event_scopes WHERE scope = $1 AND seq > $2 ORDER BY seq LIMIT $3)
+         ORDER BY seq"
+    );
+    let mut events = Vec::new();
     for scope in scopes {
-        seqs.extend(db.all(
-            "SELECT seq FROM event_scopes WHERE scope = $1 AND seq > $2 ORDER BY seq LIMIT $3",
-            (scope.to_string(), stored(after), stored(limit as u64)),
-            |row| row.get::<_, i64>(0),
-        )?);
+        let params = (scope.to_string(), stored(after), stored(limit as u64));
+        events.extend(db.all(&in_scope, params, read)?);
     }
-    seqs.sort_unstable();
-    seqs.dedup();
-    seqs.truncate(limit);
-    let by_seq = format!("SELECT {COLUMNS} FROM events WHERE seq = $1");
-    seqs.into_iter()
-        .map(|seq| db.one(&by_seq, [seq], read))
-        .collect()
+    events.sort_unstable_by_key(|event| event.seq);
+    events.dedup_by_key(|event| event.seq);
+    events.truncate(limit);
+    Ok(events)
 }
 
-/// Drops the oldest events: those older than `before` beyond the newest `keep_min`, and as many
+/// Drops the beginning of the log: the events older than `before` beyond the newest `keep_min`, and as many
 /// as needed for the log to fit into `bytes_max`; at most `batch` at once.
 ///
 /// Answers how many were dropped; fewer than `batch` means that nothing more is due.
@@ -140,25 +139,28 @@ pub fn drop_oldest(
         |row| count(row, 0),
     )?;
     let by_size = total.saturating_sub(bytes_max);
-    let due = tx.all(
-        "SELECT seq, scope, also FROM
-           (SELECT seq, scope, also, at, bytes_total FROM events ORDER BY seq LIMIT $1)
-         WHERE (seq <= $2 AND at < $3) OR bytes_total <= $4
-         ORDER BY seq",
+    let oldest = tx.all(
+        "SELECT (seq <= $1 AND at < $2) OR bytes_total <= $3, seq, scope, also
+         FROM events ORDER BY seq LIMIT $4",
         (
-            i64::from(batch),
             stored(by_age),
             before.as_millis(),
             stored(by_size),
+            i64::from(batch),
         ),
         |row| {
             Ok((
-                row.get::<_, i64>(0)?,
-                row.get::<_, String>(1)?,
-                row.get::<_, String>(2)?,
+                row.get(0)?,
+                (row.get::<_, i64>(1)?, row.get(2)?, row.get(3)?),
             ))
         },
     )?;
+    // The log loses its beginning and nothing else: a hole would be told by no reset.
+    let due: Vec<(i64, String, String)> = oldest
+        .into_iter()
+        .take_while(|(is_due, _)| *is_due)
+        .map(|(_, event)| event)
+        .collect();
     for (seq, scope, also) in &due {
         for scope in std::iter::once(scope.as_str()).chain(also.split_whitespace()) {
             tx.run(
@@ -251,7 +253,7 @@ fn data_of(event: &Event) -> Result<String> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Arc<Stored>> {
     let scope = |column, text: &str| {
-        Scope::parse(text).map_err(|_| rows::unreadable(column, "not a scope"))
+        Scope::parse(text).ok_or_else(|| rows::unreadable(column, "not a scope"))
     };
     let audience = match row.get_ref(6)? {
         ValueRef::Null => Audience::Scope,

@@ -22,7 +22,7 @@ mod writer;
 use std::path::Path;
 
 use guildhall_domain::{Error, Fault, Refusal, Result};
-use rusqlite::Connection;
+use rusqlite::{Connection, config::DbConfig};
 use tokio::sync::{oneshot, watch};
 
 pub use rows::{Rx, Tx};
@@ -101,7 +101,8 @@ impl Store {
     ///
     /// # Errors
     /// Whatever the job answers; [`Refusal::Overloaded`] when too many changes wait; a fault
-    /// when the commit failed, in which case nothing was changed.
+    /// when the commit failed: the change then stands whole or not at all, and which of the two
+    /// shows when it is read.
     pub async fn write<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
@@ -156,6 +157,10 @@ fn assert_engine(version: i32) -> Result<(), Fault> {
 }
 
 fn pragmas(connection: &Connection, pragmas: &[(&str, &str)]) -> Result<(), Fault> {
+    // A kept statement is planned once and not anew for each value bound to it.
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map_err(|error| faults::fault("setting up the database connection", error))?;
     for (name, value) in pragmas {
         connection
             .pragma_update(None, name, value)

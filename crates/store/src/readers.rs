@@ -1,6 +1,9 @@
 //! Readers: a few threads with read-only connections, each job on one snapshot.
 
-use std::path::{Path, PathBuf};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use guildhall_domain::{Fault, Refusal, Result};
@@ -39,8 +42,12 @@ impl Readers {
         F: FnOnce(&Rx<'_>) -> Result<T> + Send + 'static,
     {
         let job: Job = Box::new(move |connection| {
+            let read = catch_unwind(AssertUnwindSafe(|| snapshot(connection, job)));
+            let outcome = read.unwrap_or_else(|_| {
+                Err(Fault::broken("reading the store", "the reading panicked").into())
+            });
             // A caller that went away no longer wants its answer.
-            let _ = answer.send(snapshot(connection, job));
+            let _ = answer.send(outcome);
         });
         self.jobs.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => Refusal::Overloaded,
@@ -51,12 +58,7 @@ impl Readers {
 
 fn serve(connection: &Connection, jobs: &Receiver<Job>) {
     for job in jobs {
-        let panicked =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(connection))).is_err();
-        if panicked && !connection.is_autocommit() {
-            // The snapshot of a panicked job must not outlive it; a failure shows at the next BEGIN.
-            let _ = connection.execute_batch("ROLLBACK");
-        }
+        job(connection);
     }
 }
 
@@ -72,7 +74,6 @@ fn snapshot<T>(connection: &Connection, job: impl FnOnce(&Rx<'_>) -> Result<T>) 
 
 fn connect(path: &Path) -> Result<Connection, Fault> {
     let during = "opening the store for reading";
-    let path: PathBuf = path.into();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| fault(during, error))?;

@@ -2,7 +2,7 @@
 //! Unread and mention counts are read from stored numbers, so that the listing costs what it
 //! answers and not what the rooms hold.
 
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::HashMap};
 
 use guildhall_domain::{
     Moment, Refusal, Result,
@@ -49,15 +49,14 @@ pub struct RoomsAsk {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen>> {
-    let rooms = db.all(
+    let mut rooms = db.all(
         &format!(
             "SELECT {COLUMNS}, m.read_others, m.mention_count, p.posts
              FROM rooms r
              LEFT JOIN members m ON m.room_id = r.id AND m.author_id = $1
              LEFT JOIN posters p ON p.room_id = r.id AND p.author_id = $1
              WHERE ($2 OR r.archived = 0) AND ($3 IS NULL OR r.kind = $3)
-               AND (NOT $4 OR m.author_id IS NOT NULL)
-             ORDER BY r.last_activity_at DESC, r.id DESC"
+               AND (NOT $4 OR m.author_id IS NOT NULL)"
         ),
         (
             viewer.as_bytes(),
@@ -67,6 +66,9 @@ pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen
         ),
         read_seen,
     )?;
+    rooms.sort_unstable_by_key(|(stored, _)| {
+        Reverse((stored.room.last_activity_at, stored.room.id))
+    });
     let has_dm = rooms
         .iter()
         .any(|(stored, ..)| stored.room.kind == RoomKind::Dm);
@@ -135,8 +137,8 @@ pub fn by_id(db: &Rx<'_>, id: RoomId) -> Result<Option<Room>> {
 /// A fault when the engine cannot read or there is none.
 pub fn team(db: &Rx<'_>) -> Result<RoomId> {
     db.one(
-        "SELECT id FROM rooms WHERE well_known = $1",
-        [TEAM],
+        "SELECT id FROM rooms WHERE well_known = 'team'",
+        [],
         |row| rows::id(row, 0, RoomId::from_bytes),
     )
 }

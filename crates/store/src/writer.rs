@@ -175,32 +175,28 @@ impl Desk {
     }
 
     fn commit(&mut self, group: impl Iterator<Item = Job>) {
+        let connection = match self.connection() {
+            Ok(connection) => connection,
+            Err(fault) => return fail(group.collect(), &fault),
+        };
+        let mut log = self.log;
         let mut taken = Vec::new();
-        let outcome = self.connection().and_then(|connection| {
-            let mut log = self.log;
-            run_group(&connection, &mut log, group, &mut taken)?;
-            Ok((connection, log))
-        });
-        match outcome {
-            Ok((connection, log)) => {
-                self.connection = Some(connection);
-                self.log = log;
-                self.commits.fetch_add(1, Ordering::Relaxed);
-                // Set before the answers leave, so that whoever hears an answer finds its event.
-                self.head
-                    .send_if_modified(|seq| std::mem::replace(seq, log.seq) != log.seq);
-                for job in taken {
-                    job.tell(Ok(()));
-                }
-            }
-            Err(fault) => {
-                let why = Chain(&fault).to_string();
-                tracing::error!(error = why, "a commit failed; the store is reopened");
-                for job in taken {
-                    job.tell(Err(Fault::new(fault.kind, fault.during, why.clone())));
-                }
-            }
+        if let Err(fault) = run_group(&connection, &mut log, group, &mut taken) {
+            return fail(taken, &fault);
         }
+        self.connection = Some(connection);
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        // Moved before the answers leave, so that whoever hears an answer finds its event.
+        self.move_head(log);
+        for job in taken {
+            job.tell(Ok(()));
+        }
+    }
+
+    fn move_head(&mut self, log: LogEnd) {
+        self.log = log;
+        self.head
+            .send_if_modified(|seq| std::mem::replace(seq, log.seq) != log.seq);
     }
 
     /// Takes the connection, reopening the store when the last commit failed.
@@ -215,8 +211,18 @@ impl Desk {
         };
         let (connection, log) = reopen()
             .map_err(|fault| Fault::new(FaultKind::Unavailable, "reopening the store", fault))?;
-        self.log = log;
+        // What a failed commit wrote may have survived it.
+        self.move_head(log);
         Ok(connection)
+    }
+}
+
+/// Tells every caller of a group that its change failed.
+fn fail(jobs: Vec<Job>, fault: &Fault) {
+    let why = Chain(fault).to_string();
+    tracing::error!(error = why, "a commit failed; the store is reopened");
+    for job in jobs {
+        job.tell(Err(Fault::new(fault.kind, fault.during, why.clone())));
     }
 }
 

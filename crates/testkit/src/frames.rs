@@ -40,6 +40,8 @@ pub struct Stream {
     pub headers: HeaderMap,
     /// The first block: a comment and how soon to come back.
     pub preamble: String,
+    /// Heartbeats that were passed over.
+    pub heartbeats: u32,
     body: Incoming,
     buffer: String,
     _driver: JoinSet<()>,
@@ -56,6 +58,7 @@ impl Stream {
         let mut stream = Self {
             headers: head.headers,
             preamble: String::new(),
+            heartbeats: 0,
             body,
             buffer: String::new(),
             _driver: driver,
@@ -118,6 +121,8 @@ impl Stream {
             if !block.starts_with(':') {
                 return Some(parse(&block));
             }
+            assert_eq!(block, ": keepalive");
+            self.heartbeats += 1;
         }
     }
 
@@ -169,7 +174,11 @@ fn parse(block: &str) -> Frame {
 }
 
 /// An open WebSocket.
-pub struct Socket(WebSocketStream<TcpStream>);
+pub struct Socket {
+    /// Heartbeats that were passed over.
+    pub heartbeats: u32,
+    inner: WebSocketStream<TcpStream>,
+}
 
 impl Socket {
     pub(crate) async fn open(by: &Caller, path: &str) -> Self {
@@ -179,10 +188,13 @@ impl Socket {
             let name = HeaderName::try_from(name.as_str()).unwrap();
             request.headers_mut().append(name, value.parse().unwrap());
         }
-        let (socket, _) = soon("a handshake", client_async(request, by.connect().await))
+        let (inner, _) = soon("a handshake", client_async(request, by.connect().await))
             .await
             .unwrap_or_else(|error| panic!("{path}: {error}"));
-        Self(socket)
+        Self {
+            heartbeats: 0,
+            inner,
+        }
     }
 
     /// The next frame; heartbeats are passed over.
@@ -203,12 +215,13 @@ impl Socket {
             if frame.event != "heartbeat" {
                 return frame;
             }
+            self.heartbeats += 1;
         }
     }
 
     /// Says something, which clients have no business doing.
     pub async fn say(&mut self, words: &str) {
-        self.0.send(Message::text(words)).await.unwrap();
+        self.inner.send(Message::text(words)).await.unwrap();
     }
 
     /// The code the server closes with; frames before it are passed over.
@@ -226,7 +239,7 @@ impl Socket {
     }
 
     async fn message(&mut self) -> Message {
-        self.0
+        self.inner
             .next()
             .await
             .expect("a message and not the end")

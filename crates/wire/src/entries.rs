@@ -238,7 +238,14 @@ pub struct Post {
 }
 
 impl Ask for Post {
+    /// Threads and attachments are refused and not ignored: a reply that lands elsewhere, or
+    /// without its files, would be worse than none.
     fn read(fields: &mut Fields) -> Self {
+        for later in ["threadRootEntryId", "attachmentIds"] {
+            if fields.is_set(later) {
+                fields.fail_field(later, "is not supported by this version");
+            }
+        }
         Self {
             text: fields.text("text"),
         }

@@ -147,9 +147,18 @@ impl Fields {
         texts
     }
 
-    /// Whether a field is there, whatever it holds.
-    pub fn has(&self, name: &str) -> bool {
-        self.map.contains_key(name)
+    /// Whether a field is there and holds something: not null, and no empty list.
+    pub fn is_set(&self, name: &str) -> bool {
+        match self.map.get(name) {
+            None | Some(Value::Null) => false,
+            Some(Value::Array(items)) => !items.is_empty(),
+            Some(_) => true,
+        }
+    }
+
+    /// Notes a problem of one field.
+    pub fn fail_field(&mut self, name: &str, problem: &str) {
+        self.invalid.field(name, problem);
     }
 
     /// Notes a problem of the body as a whole.

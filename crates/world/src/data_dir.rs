@@ -5,6 +5,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// The data folder of a running server; the lock is held until this is dropped.
@@ -43,6 +44,7 @@ impl DataDir {
             source,
         };
         let run = path.join("run");
+        require_private(path, &run).map_err(failed)?;
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -56,14 +58,20 @@ impl DataDir {
             .write(true)
             .open(run.join("lock"))
             .map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self {
-                path: path.to_owned(),
-                _lock: lock,
-            }),
-            Err(TryLockError::WouldBlock) => Err(DataDirError::InUse(path.to_owned())),
-            Err(TryLockError::Error(source)) => Err(failed(source)),
+        for _ in 0..LOCK_TRIES {
+            match lock.try_lock() {
+                Ok(()) => {
+                    return Ok(Self {
+                        path: path.to_owned(),
+                        _lock: lock,
+                    });
+                }
+                // Somebody who only looks whether a server runs holds the lock for a moment.
+                Err(TryLockError::WouldBlock) => std::thread::park_timeout(LOCK_PAUSE),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
         }
+        Err(DataDirError::InUse(path.to_owned()))
     }
 
     /// Where it is.
@@ -118,6 +126,25 @@ pub fn default_path(xdg_data_home: Option<PathBuf>, home: Option<PathBuf>) -> Op
     Some(base.join("guildhall"))
 }
 
+/// How often the lock is tried, and the pause between; together a fifth of a second.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// Holds back a folder that others can read and that holds something else than our data:
+/// making it private would take it from them.
+fn require_private(path: &Path, run: &Path) -> io::Result<()> {
+    let Ok(found) = std::fs::metadata(path) else {
+        return Ok(());
+    };
+    let is_private = found.permissions().mode() & 0o077 == 0;
+    let is_ours = run.is_dir() || std::fs::read_dir(path)?.next().is_none();
+    if is_private || is_ours {
+        return Ok(());
+    }
+    let why = "others can read it and it holds other files; name a folder of its own";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
 fn discovery_file(path: &Path) -> PathBuf {
     path.join("run").join("server.json")
 }
@@ -131,6 +158,39 @@ fn private() -> OpenOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_others_use_is_not_taken_from_them() {
+        let scratch = crate::scratch::Scratch::new("data-dir");
+        let open = Permissions::from_mode(0o755);
+        std::fs::set_permissions(scratch.path(), open).unwrap();
+        std::fs::write(scratch.path().join("theirs"), "x").unwrap();
+        assert!(matches!(
+            DataDir::open(scratch.path()),
+            Err(DataDirError::Io { .. })
+        ));
+        let mode = std::fs::metadata(scratch.path())
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777;
+        assert_eq!(mode, 0o755);
+    }
+
+    #[test]
+    fn looking_for_a_server_never_keeps_one_from_starting() {
+        let scratch = crate::scratch::Scratch::new("data-dir");
+        let path = scratch.path().join("data");
+        drop(DataDir::open(&path).unwrap());
+        let looking = File::open(path.join("run").join("lock")).unwrap();
+        looking.try_lock_shared().unwrap();
+        let starting = std::thread::spawn({
+            let path = path.clone();
+            move || DataDir::open(&path)
+        });
+        looking.unlock().unwrap();
+        assert!(starting.join().unwrap().is_ok());
+    }
 
     #[test]
     fn one_server_a_folder_and_only_a_live_one_is_found() {

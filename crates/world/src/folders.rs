@@ -9,8 +9,15 @@ use guildhall_domain::{Error, Fault, Refusal, Result, outcome::Thing};
 /// The roots agents may work beneath, and the one folder they never may.
 #[derive(Debug)]
 pub struct Folders {
-    roots: Vec<PathBuf>,
+    /// Each root as it was written and as it is reached without links.
+    roots: Vec<Root>,
     data_dir: PathBuf,
+}
+
+#[derive(Debug)]
+struct Root {
+    written: PathBuf,
+    canonical: PathBuf,
 }
 
 impl Folders {
@@ -25,8 +32,14 @@ impl Folders {
             path.canonicalize()
                 .map_err(|error| Fault::broken("opening an allowed folder", error))
         };
+        let root = |path: &PathBuf| {
+            Ok(Root {
+                written: path.clone(),
+                canonical: canonical(path)?,
+            })
+        };
         Ok(Self {
-            roots: roots.iter().map(canonical).collect::<Result<_, _>>()?,
+            roots: roots.iter().map(root).collect::<Result<_, Fault>>()?,
             data_dir: canonical(&data_dir.to_owned())?,
         })
     }
@@ -64,12 +77,17 @@ impl Folders {
             .map_err(|_| Refusal::field("cwd", "must be a path of Unicode text").into())
     }
 
-    /// The longest root that holds `path` as written, and the rest of the path.
+    /// The longest root that holds `path`, as written or as canonical, and the rest of the path.
     fn beneath(&self, path: &Path) -> Option<(&Path, PathBuf)> {
         self.roots
             .iter()
-            .filter_map(|root| Some((root.as_path(), path.strip_prefix(root).ok()?.to_owned())))
-            .max_by_key(|(root, _)| root.as_os_str().len())
+            .flat_map(|root| [(&root.written, root), (&root.canonical, root)])
+            .filter_map(|(prefix, root)| {
+                let rest = path.strip_prefix(prefix).ok()?.to_owned();
+                Some((prefix.as_os_str().len(), root.canonical.as_path(), rest))
+            })
+            .max_by_key(|(length, ..)| *length)
+            .map(|(_, root, rest)| (root, rest))
     }
 }
 
@@ -158,13 +176,16 @@ mod tests {
         std::os::unix::fs::symlink(base.path(), root.join("out")).unwrap();
         std::os::unix::fs::symlink("project", root.join("in")).unwrap();
         std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
-        let folders = Folders::new(&[root.clone()], &data).unwrap();
+        std::os::unix::fs::symlink("root", base.path().join("linked")).unwrap();
+        let linked = base.path().join("linked");
+        let folders = Folders::new(&[linked], &data).unwrap();
 
         let project = root.canonicalize().unwrap().join("project");
         let project = project.to_str().unwrap().to_owned();
         let no = |what: &str| Err(what.to_owned());
         for (path, expected) in [
             ("root/project", Ok(project.clone())),
+            ("linked/project", Ok(project.clone())),
             ("root/in", Ok(project.clone())),
             ("root/project/src/..", Ok(project)),
             ("root/file", no("NotADirectory")),

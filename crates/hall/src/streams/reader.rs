@@ -1,6 +1,6 @@
 //! One open stream: finding its place in the log, reading on, waiting.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use guildhall_domain::{
     Result, callers::Caller, entries::EntriesAsk, events::Scope, ids::RoomId, limits,
@@ -33,6 +33,8 @@ pub struct Stream {
     /// Frames read and not yet handed on; at most one page.
     ready: VecDeque<Frame>,
     ended: Option<End>,
+    /// What woke the stream, kept until it was dealt with.
+    woken: Option<Woken>,
     head: watch::Receiver<u64>,
     signals: broadcast::Receiver<Signal>,
     stopping: watch::Receiver<bool>,
@@ -41,6 +43,7 @@ pub struct Stream {
 }
 
 /// What woke a waiting stream.
+#[derive(Clone)]
 enum Woken {
     Head,
     Signal(Signal),
@@ -71,6 +74,7 @@ impl Stream {
             told: 0,
             ready: VecDeque::new(),
             ended: None,
+            woken: None,
             heartbeat,
             _place: place,
         };
@@ -92,17 +96,34 @@ impl Stream {
             if let Some(end) = self.ended {
                 return Err(end);
             }
-            if self.last < *self.head.borrow_and_update() {
-                self.pull(false).await?;
-                continue;
+            if *self.stopping.borrow() {
+                return Err(End::ShuttingDown);
             }
-            match self.wake().await {
-                Woken::Head => {}
-                Woken::Signal(signal) => self.offer(signal).await?,
-                Woken::Heartbeat => self.pull(true).await?,
-                Woken::Stop => return Err(End::ShuttingDown),
+            // A busy stream never waits, so its heartbeat is looked for on the way.
+            let is_behind = self.last < *self.head.borrow_and_update();
+            if self.woken.is_none() && is_behind {
+                let is_due = self.heartbeat_is_due().await;
+                self.woken = Some(if is_due {
+                    Woken::Heartbeat
+                } else {
+                    Woken::Head
+                });
             }
+            if self.woken.is_none() {
+                self.woken = Some(self.wake().await);
+            }
+            match self.woken.clone() {
+                Some(Woken::Head) => self.pull(false).await?,
+                Some(Woken::Heartbeat) => self.pull(true).await?,
+                Some(Woken::Signal(signal)) => self.offer(signal).await?,
+                Some(Woken::Stop) | None => return Err(End::ShuttingDown),
+            }
+            self.woken = None;
         }
+    }
+
+    async fn heartbeat_is_due(&mut self) -> bool {
+        poll_fn(|cx| Poll::Ready(self.heartbeat.poll_tick(cx).is_ready())).await
     }
 
     /// Waits until there is something to do.

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, header, request::Parts},
 };
 use guildhall_domain::{
-    Error,
+    Error, Refusal,
     callers::{AnyCaller, Caller, Gate, Identity},
 };
 use guildhall_hall::Hall;
@@ -32,8 +32,10 @@ impl FromRequestParts<DoorState> for Anybody {
     async fn from_request_parts(parts: &mut Parts, state: &DoorState) -> Result<Self, ApiError> {
         let caller = match state.hall.caller(&approach(parts)?).await {
             Ok(caller) => Some(caller),
-            Err(Error::Refusal(_)) => None,
-            Err(Error::Fault(fault)) => return Err(fault.into()),
+            Err(Error::Refusal(
+                Refusal::NotTheOwner | Refusal::AuthRequired | Refusal::AgentIdentityUnverified,
+            )) => None,
+            Err(error) => return Err(error.into()),
         };
         let peer_here = parts
             .extensions

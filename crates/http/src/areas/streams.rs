@@ -10,14 +10,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, Request, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use guildhall_domain::{
-    Refusal,
-    callers::AnyCaller,
-    events::{Scope, ScopeError},
-    ids::RoomId,
-    limits,
-    outcome::Thing,
-};
+use guildhall_domain::{Refusal, callers::AnyCaller, events::Scope, ids::RoomId, limits};
 use guildhall_hall::{
     Hall,
     streams::{Cursor, Stream, StreamAsk, Subject},
@@ -51,7 +44,7 @@ impl FromQuery for Position {
 
 /// What a stream of the whole installation is about.
 pub struct Watch {
-    subject: Result<Subject, Refusal>,
+    subject: Subject,
     position: Position,
 }
 
@@ -65,31 +58,29 @@ impl FromQuery for Watch {
     }
 }
 
-/// The scopes named; a bad one is noted, one that cannot exist is refused when its turn comes.
-fn subject(params: &mut Params) -> Result<Subject, Refusal> {
-    let texts = params.texts("scope");
-    if texts.is_empty() || texts.iter().any(|text| text == "*") {
-        return Ok(Subject::Everything);
-    }
+/// The scopes named, each once; whether the caller may see them is asked later, in this order.
+fn subject(params: &mut Params) -> Subject {
+    let mut texts = params.texts("scope");
+    texts.retain(|text| !text.is_empty());
     if texts.len() > limits::STREAM_SCOPES_MAX {
         params.fail::<()>("scope", &format!("at most {}", limits::STREAM_SCOPES_MAX));
     }
+    let mut is_everything = texts.is_empty();
     let mut scopes = Vec::new();
-    let mut missing = None;
     for text in &texts {
         match Scope::parse(text) {
-            Ok(scope) if scopes.contains(&scope) => {}
-            Ok(scope) => scopes.push(scope),
-            Err(ScopeError::Syntax) => {
+            Some(scope) if !scopes.contains(&scope) => scopes.push(scope),
+            Some(_) => {}
+            None if text == "*" => is_everything = true,
+            None => {
                 params.fail::<()>("scope", "must be hall, room:<id>, agent:<id> or *");
             }
-            Err(ScopeError::NoSuchRoom) => missing = missing.or(Some(Thing::Room)),
-            Err(ScopeError::NoSuchAgent) => missing = missing.or(Some(Thing::Agent)),
         }
     }
-    match missing {
-        Some(thing) => Err(Refusal::NotFound(thing)),
-        None => Ok(Subject::Scopes(scopes)),
+    if is_everything {
+        Subject::Everything
+    } else {
+        Subject::Scopes(scopes)
     }
 }
 
@@ -182,7 +173,7 @@ pub async fn everything(
 ) -> ApiResult<Response> {
     let cursor = wanted.cursor(&watch.position);
     let ask = StreamAsk {
-        subject: watch.subject?,
+        subject: watch.subject,
         cursor,
         log: watch.position.log,
     };

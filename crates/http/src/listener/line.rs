@@ -165,7 +165,12 @@ impl Socket {
         })
     }
 
-    fn poll_send(&self, bytes: &[u8], cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    /// Sends by `send` once the peer takes bytes.
+    fn poll_send(
+        &self,
+        cx: &mut Context<'_>,
+        send: impl Fn(&TcpStream) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
         loop {
             match self.line.stream.poll_write_ready(cx) {
                 Poll::Pending => {
@@ -175,7 +180,7 @@ impl Socket {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Ready(Ok(())) => {}
             }
-            match self.line.stream.try_write(bytes) {
+            match send(&self.line.stream) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(sent) => {
                     self.line.course().written();
@@ -227,14 +232,14 @@ impl AsyncWrite for Socket {
             self.instead = self.envelope_for(bytes);
         }
         let Some(mut instead) = self.instead.take() else {
-            return self.poll_send(bytes, cx);
+            return self.poll_send(cx, |stream| stream.try_write(bytes));
         };
         while let Some(rest) = instead
             .bytes
             .get(instead.sent..)
             .filter(|rest| !rest.is_empty())
         {
-            match self.poll_send(rest, cx) {
+            match self.poll_send(cx, |stream| stream.try_write(rest)) {
                 Poll::Ready(Ok(sent)) => instead.sent += sent,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => {
@@ -244,6 +249,27 @@ impl AsyncWrite for Socket {
             }
         }
         Poll::Ready(Ok(bytes.len()))
+    }
+
+    /// Without this hyper would copy every body into a buffer that the connection keeps.
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let first = parts.iter().find(|part| !part.is_empty());
+        let head: &[u8] = first.map_or(&[], |part| part);
+        if self.instead.is_none() {
+            self.instead = self.envelope_for(head);
+        }
+        if self.instead.is_some() {
+            return self.poll_write(cx, head);
+        }
+        self.poll_send(cx, |stream| stream.try_write_vectored(parts))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
     }
 
     fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -3,7 +3,7 @@
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::shared::{column, text};
+use crate::picking::{column, text};
 
 async fn agent(by: &Caller, id: &str) -> Value {
     by.get(&format!("/api/agents/{id}")).await.ok(200)

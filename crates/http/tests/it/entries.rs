@@ -1,9 +1,10 @@
 //! Entries: posting, mentions, pages, and what agents may read. Source: contract 2.3.
 
+use futures_util::future::join_all;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::shared::{column, list, text};
+use crate::picking::{column, list, text};
 
 fn seqs(page: &Value) -> Vec<u64> {
     let entries = list(&page["entries"]);
@@ -85,35 +86,6 @@ async fn of_sixteen_who_post_at_once_each_gets_its_own_number_without_a_gap() {
     let page = owner.get(&path).await.ok(200);
     assert_eq!(seqs(&page), all);
     assert_eq!(t.say(&owner, &room, "next").await["seq"], 129);
-}
-
-/// Runs futures side by side in one task.
-async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    let mut waiting: Vec<_> = futures
-        .into_iter()
-        .map(|future| (Box::pin(future), None))
-        .collect();
-    std::future::poll_fn(|context| {
-        let mut pending = false;
-        for (future, outcome) in &mut waiting {
-            if outcome.is_none() {
-                match future.as_mut().poll(context) {
-                    std::task::Poll::Ready(done) => *outcome = Some(done),
-                    std::task::Poll::Pending => pending = true,
-                }
-            }
-        }
-        if pending {
-            std::task::Poll::Pending
-        } else {
-            std::task::Poll::Ready(())
-        }
-    })
-    .await;
-    waiting
-        .into_iter()
-        .map(|(_, outcome)| outcome.unwrap())
-        .collect()
 }
 
 #[tokio::test]

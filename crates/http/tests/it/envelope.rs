@@ -3,7 +3,7 @@
 use guildhall_testkit::{Answer, TestHall};
 use serde_json::{Value, json};
 
-use crate::shared::wrong_fields;
+use crate::picking::wrong_fields;
 
 /// Bytes of a request with this head and body, on a connection that then closes.
 pub(crate) fn request(line: &str, headers: &str, body: &[u8]) -> Vec<u8> {

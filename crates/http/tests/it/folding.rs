@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use guildhall_testkit::{Caller, Stream, TestHall};
 use serde_json::{Value, json};
 
-use crate::shared::{Chance, list, text};
+use crate::picking::{Chance, list, text};
 
 /// What one viewer knows of a room from its stream alone.
 struct Known {

@@ -3,7 +3,7 @@
 use guildhall_testkit::{TestHall, until};
 use serde_json::json;
 
-use crate::shared::text;
+use crate::picking::text;
 
 #[tokio::test]
 async fn every_answer_carries_an_id_and_is_kept_by_nobody() {

@@ -1,9 +1,9 @@
 //! Making rooms: their first state, their names, and who must be in them. Source: contract 2.2.
 
-use guildhall_testkit::TestHall;
+use guildhall_testkit::{Answer, TestHall};
 use serde_json::{Value, json};
 
-use crate::shared::{column, text};
+use crate::picking::{column, text};
 
 #[tokio::test]
 async fn a_new_room_has_every_field_and_no_text_is_null() {
@@ -236,4 +236,54 @@ async fn a_taken_slug_is_told_before_the_missing_owner() {
     let ada = t.agent("ada").await;
     let ask = json!({"kind": "channel", "title": "Team"});
     ada.post("/api/rooms", ask).await.refused(409, "SLUG_TAKEN");
+}
+
+#[tokio::test]
+async fn of_two_who_make_the_same_thing_at_once_one_makes_it() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let ada = t.agent("ada").await;
+    let statuses = |first: &Answer, second: &Answer| {
+        let mut both = [first.status, second.status];
+        both.sort_unstable();
+        both
+    };
+    for round in 0..10 {
+        let channel = json!({"kind": "channel", "title": format!("Room {round}")});
+        let (first, second) = tokio::join!(
+            owner.post("/api/rooms", channel.clone()),
+            owner.post("/api/rooms", channel.clone()),
+        );
+        assert_eq!(statuses(&first, &second), [201, 409]);
+
+        let ask = json!({"name": "x", "cwd": t.folder(&format!("x{round}"))});
+        let (first, second) = tokio::join!(
+            owner.post("/api/agents", ask.clone()),
+            owner.post("/api/agents", ask.clone()),
+        );
+        assert_eq!(statuses(&first, &second), [201, 409]);
+
+        let made = if first.status == 201 { first } else { second };
+        let dm = json!({"kind": "dm", "agentIds": [ada.agent(), made.body["id"]]});
+        let (first, second) = tokio::join!(
+            owner.post("/api/rooms", dm.clone()),
+            owner.post("/api/rooms", dm.clone()),
+        );
+        assert_eq!(statuses(&first, &second), [200, 201]);
+        assert_eq!(first.body, second.body);
+
+        let room = format!("/api/rooms/{}/members", t.team().await);
+        let seat = format!("{room}/{}", ada.author());
+        owner.delete(&seat).await.ok(204);
+        let join = json!({"authorId": ada.author()});
+        let mut events = t.events();
+        let (first, second) = tokio::join!(
+            owner.post(&room, join.clone()),
+            owner.post(&room, join.clone()),
+        );
+        assert_eq!(statuses(&first, &second), [200, 201]);
+        assert_eq!(first.body, second.body);
+        let joined = |name: &&String| *name == "room_member_added";
+        assert_eq!(events.names().iter().filter(joined).count(), 1);
+    }
 }

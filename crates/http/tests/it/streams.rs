@@ -1,10 +1,11 @@
 //! Streams: where they begin, go on, begin anew and end. Source: contract 1.10.
 
+use futures_util::future::join_all;
 use guildhall_hall::retention::Retention;
 use guildhall_testkit::{Frame, Options, Stream, TestHall, until};
 use serde_json::{Value, json};
 
-use crate::shared::{Chance, list, text, wrong_fields};
+use crate::picking::{Chance, list, text, wrong_fields};
 
 fn ids(frames: &[Frame]) -> Vec<u64> {
     frames.iter().map(|frame| frame.id.unwrap()).collect()
@@ -298,7 +299,8 @@ async fn who_reconnects_at_random_gets_each_event_exactly_once_and_in_order() {
     let mut stream = None;
     for step in 0..60 {
         for _ in 0..chance.below(4) {
-            t.say(chance.one(&[&owner, &ada]), &team, "words").await;
+            let who = if chance.below(2) == 0 { &owner } else { &ada };
+            t.say(who, &team, "words").await;
         }
         if step % 15 == 14 {
             stream = None;
@@ -326,6 +328,66 @@ async fn who_reconnects_at_random_gets_each_event_exactly_once_and_in_order() {
         seen.extend(ids(&rest.until(head(&t)).await));
     }
     assert_eq!(seen, (begin + 1..=head(&t)).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn a_long_absence_is_made_good_page_by_page() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let ada = t.agent("ada").await;
+    let team = t.team().await;
+    let hidden = t.channel(&owner, "Hidden", &[]).await;
+    let begin = head(&t);
+    // More than two pages of what ada may not see, then one thing that she may.
+    let posters = (0..16).map(|n| {
+        let (t, owner, hidden) = (&t, &owner, &hidden);
+        async move {
+            for turn in 0..65 {
+                t.say(owner, hidden, &format!("{n} {turn}")).await;
+            }
+        }
+    });
+    join_all(posters).await;
+    let visible = t.say(&owner, &team, "hello").await;
+    let last = head(&t);
+    assert_eq!(last - begin, 16 * 65 + 1);
+    let mut all = t
+        .stream(&owner, &format!("/api/events?after={begin}"), None)
+        .await;
+    let seen = all.until(last).await;
+    assert_eq!(ids(&seen), (begin + 1..=last).collect::<Vec<u64>>());
+    // A cursor whose pages end exactly at the head is no special case.
+    for after in [last - 500, last - 501, last - 1_000] {
+        let mut some = t
+            .stream(&owner, &format!("/api/events?after={after}"), None)
+            .await;
+        assert_eq!(
+            ids(&some.until(last).await),
+            (after + 1..=last).collect::<Vec<u64>>()
+        );
+    }
+    let scopes = format!(
+        "/api/events?scope=room:{team}&scope=agent:{}&after={begin}",
+        ada.agent()
+    );
+    for path in [format!("/api/events?after={begin}"), scopes] {
+        let mut adas = t.stream(&ada, &path, None).await;
+        assert_eq!(adas.expect("entry_added").await.inner()["entry"], visible);
+    }
+    let of_hidden = format!("/api/rooms/{hidden}/events?after={begin}");
+    let mut narrow = t.stream(&owner, &of_hidden, None).await;
+    assert_eq!(
+        ids(&narrow.until(last - 1).await),
+        (begin + 1..last).collect::<Vec<u64>>()
+    );
+    // The snapshot holds the newest hundred.
+    let mut fresh = t
+        .stream(&owner, &format!("/api/rooms/{hidden}/events"), None)
+        .await;
+    let snapshot = fresh.expect("snapshot").await;
+    let entries = list(&snapshot.data["entries"]);
+    let ends = (entries.len(), &entries[0]["seq"], &entries[99]["seq"]);
+    assert_eq!(ends, (100, &json!(941), &json!(1_040)));
 }
 
 #[tokio::test]

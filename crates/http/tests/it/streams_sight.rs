@@ -3,7 +3,7 @@
 use guildhall_testkit::{Caller, Frame, TestHall};
 use serde_json::{Value, json};
 
-use crate::shared::text;
+use crate::picking::text;
 
 /// What a caller would hear of everything, replayed from the beginning up to a last post in
 /// `team`, which everybody there hears.

@@ -5,7 +5,7 @@ use std::path::Path;
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::shared::{list, text};
+use crate::picking::{list, text};
 
 const DAY: i64 = 24 * 3_600;
 

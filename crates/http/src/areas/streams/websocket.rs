@@ -29,7 +29,8 @@ const NORMAL: u16 = 1000;
 
 /// Sends a stream's frames until one side ends.
 pub(super) async fn serve(mut socket: WebSocket, mut stream: Stream) {
-    let mut last_pong = Instant::now();
+    // Since when a ping is without its pong.
+    let mut unanswered: Option<Instant> = None;
     let code = loop {
         tokio::select! {
             frame = stream.next() => match frame {
@@ -38,26 +39,43 @@ pub(super) async fn serve(mut socket: WebSocket, mut stream: Stream) {
                     if let Err(code) = send(&mut socket, frame, is_heartbeat).await {
                         break code;
                     }
-                    if last_pong.elapsed() >= Duration::from_secs(PONG_S) {
-                        break STALLED;
+                    if is_heartbeat {
+                        let since = *unanswered.get_or_insert_with(Instant::now);
+                        if since.elapsed() >= Duration::from_secs(PONG_S) {
+                            break STALLED;
+                        }
                     }
                 }
                 Err(end) => break code_of(end),
             },
             message = socket.recv() => match message {
-                Some(Ok(Message::Pong(_))) => last_pong = Instant::now(),
+                Some(Ok(Message::Pong(_))) => unanswered = None,
                 Some(Ok(Message::Ping(_))) => {}
                 Some(Ok(Message::Text(_) | Message::Binary(_))) => break UNSUPPORTED,
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(Message::Close(_))) => return farewell(&mut socket, None).await,
+                Some(Err(_)) | None => return,
             },
         }
     };
-    let close = Message::Close(Some(CloseFrame {
-        code,
-        reason: "".into(),
-    }));
-    // A client that is gone needs no goodbye.
-    let _ = timeout(Duration::from_secs(1), socket.send(close)).await;
+    farewell(&mut socket, Some(code)).await;
+}
+
+/// Ends the connection in good order: sends our close, if it is ours to send, and reads until
+/// the other side has closed too, so that no close is lost to a reset.
+async fn farewell(socket: &mut WebSocket, code: Option<u16>) {
+    let goodbye = async {
+        if let Some(code) = code {
+            let close = Message::Close(Some(CloseFrame {
+                code,
+                reason: "".into(),
+            }));
+            // A client that is gone needs no goodbye.
+            let _ = socket.send(close).await;
+        }
+        while let Some(Ok(_)) = socket.recv().await {}
+    };
+    // A client that does not answer in time is let go.
+    let _ = timeout(Duration::from_secs(1), goodbye).await;
 }
 
 fn code_of(end: End) -> u16 {

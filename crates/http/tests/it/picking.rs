@@ -1,4 +1,4 @@
-//! What several areas use: look-ups in answers, and chance that repeats itself.
+//! Picking: values out of answers, and one of several by chance that repeats itself.
 
 use guildhall_testkit::Caller;
 use serde_json::Value;
