@@ -1,7 +1,7 @@
 //! The listener: our own accept loop, with a deadline and a bound for everything a peer can do.
 //! It hands requests that passed the guards to the router; what a request means is the routes'.
 //!
-//! hyper's own timers are off: one timer a connection, driven by [`deadlines`], covers the
+//! hyper's own timers are off: one timer a connection, driven by `deadlines`, covers the
 //! head, the rest between requests and a peer that takes no bytes.
 
 mod connection;
