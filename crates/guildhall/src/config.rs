@@ -175,7 +175,7 @@ impl Config {
     /// Joins flags, environment, file and defaults.
     pub(crate) fn load(args: ServeArgs) -> Result<Self, ConfigError> {
         let data_dir = data_dir_of(args.data_dir.clone())?;
-        let file = File::read(&data_dir.join("guildhall.toml"))?;
+        let file = File::read(&data_dir.join(data_dir::CONFIGURATION))?;
         Self::join(args, file, data_dir)
     }
 

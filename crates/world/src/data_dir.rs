@@ -81,7 +81,7 @@ impl DataDir {
 
     /// The database file.
     pub fn database(&self) -> PathBuf {
-        self.path.join("guildhall.sqlite")
+        self.path.join(DATABASE)
     }
 
     /// Announces the server: writes the discovery file, mode 0600, whole or not at all.
@@ -126,6 +126,13 @@ pub fn default_path(xdg_data_home: Option<PathBuf>, home: Option<PathBuf>) -> Op
     Some(base.join("guildhall"))
 }
 
+/// Files that make a folder ours.
+const OURS: [&str; 2] = [DATABASE, CONFIGURATION];
+/// The database's name in the data folder.
+const DATABASE: &str = "guildhall.sqlite";
+/// The configuration file's name in the data folder.
+pub const CONFIGURATION: &str = "guildhall.toml";
+
 /// How often the lock is tried, and the pause between; together a fifth of a second.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
@@ -137,7 +144,8 @@ fn require_private(path: &Path, run: &Path) -> io::Result<()> {
         return Ok(());
     };
     let is_private = found.permissions().mode() & 0o077 == 0;
-    let is_ours = run.is_dir() || std::fs::read_dir(path)?.next().is_none();
+    let holds_ours = run.is_dir() || OURS.iter().any(|name| path.join(name).exists());
+    let is_ours = holds_ours || std::fs::read_dir(path)?.next().is_none();
     if is_private || is_ours {
         return Ok(());
     }

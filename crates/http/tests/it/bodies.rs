@@ -68,6 +68,9 @@ async fn a_body_that_is_no_json_for_us_is_refused_and_changes_nothing() {
         let answer = send(kind, b"{\"handle\":\"ada\"}").await;
         answer.refused(415, "UNSUPPORTED_MEDIA_TYPE");
     }
+    // The media type is looked at before the size.
+    let large = send("text/plain", &[b' '; 2_000_000]).await;
+    large.refused(415, "UNSUPPORTED_MEDIA_TYPE");
     let bare = t.owner().ask("PATCH", &url).body("{\"handle\":\"ada\"}");
     bare.send().await.refused(415, "UNSUPPORTED_MEDIA_TYPE");
     events.none();
@@ -150,6 +153,13 @@ async fn everything_wrong_with_a_request_is_told_at_once() {
             format!("/api/rooms/{team}/entries"),
             json!({"text": ""}),
             vec!["text"],
+        ),
+        // What this version cannot do is refused and not left out.
+        (
+            "POST",
+            format!("/api/rooms/{team}/entries"),
+            json!({"text": "x", "threadRootEntryId": "x", "attachmentIds": ["x"]}),
+            vec!["attachmentIds", "threadRootEntryId"],
         ),
     ] {
         let before = t.rows();
