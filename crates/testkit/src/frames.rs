@@ -43,7 +43,8 @@ pub struct Stream {
     /// Heartbeats that were passed over.
     pub heartbeats: u32,
     body: Incoming,
-    buffer: String,
+    /// Bytes of blocks that have not ended; a chunk may end inside a character.
+    buffer: Vec<u8>,
     _driver: JoinSet<()>,
 }
 
@@ -60,12 +61,16 @@ impl Stream {
             preamble: String::new(),
             heartbeats: 0,
             body,
-            buffer: String::new(),
+            buffer: Vec::new(),
             _driver: driver,
         };
         if head.status != 200 {
             while stream.read().await {}
-            panic!("{asked}: {} {}", head.status, stream.buffer);
+            panic!(
+                "{asked}: {} {}",
+                head.status,
+                String::from_utf8_lossy(&stream.buffer)
+            );
         }
         stream.preamble = stream.block().await.expect("the beginning of a stream");
         stream
@@ -129,10 +134,15 @@ impl Stream {
     /// The next block of lines, without the empty line that ends it.
     async fn block(&mut self) -> Option<String> {
         loop {
-            if let Some(end) = self.buffer.find("\n\n") {
+            if let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
                 let rest = self.buffer.split_off(end + 2);
                 let block = std::mem::replace(&mut self.buffer, rest);
-                return Some(block.trim_end().to_owned());
+                return Some(
+                    String::from_utf8(block)
+                        .expect("UTF-8")
+                        .trim_end()
+                        .to_owned(),
+                );
             }
             if !soon("bytes of a stream", self.read()).await {
                 return None;
@@ -151,8 +161,7 @@ impl Stream {
     }
 
     fn take(&mut self, data: &Bytes) {
-        self.buffer
-            .push_str(std::str::from_utf8(data).expect("UTF-8"));
+        self.buffer.extend_from_slice(data);
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) struct Room {
 /// An author, as a person names one.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Author {
-    /// The author: its id, its handle (`ada` or `@ada`), or its name
+    /// The author: its id, its handle (`ada` or `@ada`), its name, or `me`
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) author: String,
 }

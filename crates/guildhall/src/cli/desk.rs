@@ -106,13 +106,17 @@ impl Desk {
         only("rooms", named, tries)
     }
 
-    /// The id of the author that `named` means.
+    /// The id of the author that `named` means; `me` is the author the caller writes as.
     ///
     /// # Errors
     /// [`Failure::Usage`] when two authors bear the name.
     pub(super) async fn author_id(&self, named: &str) -> Result<String, Failure> {
         if is_id(named) {
             return Ok(named.to_owned());
+        }
+        if named == "me" {
+            let own: Value = self.get(&Target::author("me")).await?.json()?;
+            return Ok(own["id"].as_str().unwrap_or_default().to_owned());
         }
         let handle = named.strip_prefix('@').unwrap_or(named);
         let authors = self.authors(Some(handle)).await?;

@@ -110,9 +110,10 @@ fn authors_are_looked_at_and_dressed() {
     let me = house.json(&["authors", "me"]);
     let name = me["displayName"].as_str().unwrap();
     assert_eq!(
-        house.json(&["authors", "handle", name, "@Boss"])["handle"],
+        house.json(&["authors", "handle", "me", "@Boss"])["handle"],
         "boss"
     );
+    assert_eq!(house.json(&["authors", "show", name])["handle"], "boss");
     let dressed = house.json(&["authors", "update", "@boss", "--color", "#3366cc"]);
     assert_eq!(dressed["color"], "#3366cc");
     assert_eq!(house.json(&["authors", "show", "boss"]), dressed);
