@@ -1,5 +1,7 @@
 //! The interface document: OpenAPI 3.1, generated from the route table.
 
+mod examples;
+
 use std::sync::OnceLock;
 
 use axum::{
@@ -61,14 +63,15 @@ fn generate() -> Value {
         "description": GENERAL,
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ErrorEnvelope" } } },
     });
+    let schemas = document["components"]["schemas"].clone();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
     for item in paths.into_iter().flat_map(|paths| paths.values_mut()) {
-        let operations = item
-            .as_object_mut()
-            .into_iter()
-            .flat_map(|item| item.values_mut());
-        for responses in operations.filter_map(|operation| operation.get_mut("responses")) {
-            if let Some(responses) = responses.as_object_mut() {
+        for (_, operation) in item.as_object_mut().into_iter().flatten() {
+            examples::add(operation, &schemas);
+            let responses = operation
+                .get_mut("responses")
+                .and_then(Value::as_object_mut);
+            if let Some(responses) = responses {
                 responses.insert("default".to_owned(), general.clone());
             }
         }
