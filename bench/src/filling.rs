@@ -72,18 +72,8 @@ impl Filling {
     /// Opens the store and adds the guest.
     pub(crate) async fn open(house: &House) -> Result<Self> {
         let store = Store::open(&house.database())?;
-        let guest = Author {
-            id: AuthorId::from_bytes(ids::new().into_bytes()),
-            kind: AuthorKind::Human,
-            display_name: "Guest".to_owned(),
-            emoji: String::new(),
-            color: String::new(),
-            image_url: String::new(),
-            agent_ref: None,
-            handle: None,
-            retired: false,
-        };
-        let id = guest.id;
+        let id = AuthorId::from_bytes(ids::new().into_bytes());
+        let guest = Author::new(id, AuthorKind::Human, "Guest".to_owned());
         let owner = store
             .write(move |tx| {
                 authors::insert(tx, &guest)?;

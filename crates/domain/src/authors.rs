@@ -58,6 +58,23 @@ pub struct Author {
     pub retired: bool,
 }
 
+impl Author {
+    /// A new author that has a name and nothing else yet.
+    pub fn new(id: AuthorId, kind: AuthorKind, display_name: String) -> Self {
+        Self {
+            id,
+            kind,
+            display_name,
+            emoji: String::new(),
+            color: String::new(),
+            image_url: String::new(),
+            agent_ref: None,
+            handle: None,
+            retired: false,
+        }
+    }
+}
+
 /// Whether a retired or system author refuses every change.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Configuration: flags over environment over the file `guildhall.toml` over defaults.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
 };
 
@@ -139,7 +139,7 @@ pub(crate) struct Config {
 }
 
 /// The address when none is given. Source: contract 1.13.
-const BIND_DEFAULT: &str = "127.0.0.1:4747";
+const BIND_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4747);
 
 /// Why the configuration cannot be used, in one sentence.
 #[derive(Debug, thiserror::Error)]
@@ -180,9 +180,7 @@ impl Config {
     }
 
     fn join(args: ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
-        let default: SocketAddr = ([127, 0, 0, 1], 4747).into();
-        debug_assert_eq!(default.to_string(), BIND_DEFAULT);
-        let bind = args.bind.or(file.server.bind).unwrap_or(default);
+        let bind = args.bind.or(file.server.bind).unwrap_or(BIND_DEFAULT);
         if !bind.ip().is_loopback() {
             return Err(ConfigError::NotLoopback(bind));
         }
@@ -292,7 +290,7 @@ mod tests {
     #[test]
     fn flags_come_before_the_file_and_the_file_before_defaults() {
         let plain = join(ServeArgs::default(), "").unwrap();
-        assert_eq!(plain.bind.to_string(), BIND_DEFAULT);
+        assert_eq!(plain.bind.to_string(), "127.0.0.1:4747");
         let filed = "[server]\nbind = \"127.0.0.1:1\"\nallowedHosts = [\"dev.test\"]\n[limits]\nstreamsMax = 7";
         let from_file = join(ServeArgs::default(), filed).unwrap();
         assert_eq!(from_file.bind.port(), 1);

@@ -201,17 +201,7 @@ fn appear(
 ) -> Result<Author> {
     let mut author = match revived {
         Some(known) => existing_author(tx, known)?,
-        None => Author {
-            id: new,
-            kind: AuthorKind::Agent,
-            display_name: String::new(),
-            emoji: String::new(),
-            color: String::new(),
-            image_url: String::new(),
-            agent_ref: None,
-            handle: None,
-            retired: false,
-        },
+        None => Author::new(new, AuthorKind::Agent, String::new()),
     };
     author.display_name = name.to_owned();
     author.agent_ref = Some(agent);

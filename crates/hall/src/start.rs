@@ -153,17 +153,7 @@ fn add_team(tx: &mut Tx<'_>, owner: AuthorId, now: Moment) -> Result<()> {
 }
 
 fn author(kind: AuthorKind, display_name: String) -> Author {
-    Author {
-        id: Hall::new_id(AuthorId::from_bytes),
-        kind,
-        display_name,
-        emoji: String::new(),
-        color: String::new(),
-        image_url: String::new(),
-        agent_ref: None,
-        handle: None,
-        retired: false,
-    }
+    Author::new(Hall::new_id(AuthorId::from_bytes), kind, display_name)
 }
 
 fn legal(word: &str) -> Result<Handle> {

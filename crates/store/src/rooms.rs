@@ -200,7 +200,7 @@ pub fn count_all(db: &Rx<'_>) -> Result<u64> {
     db.one("SELECT COUNT(*) FROM rooms", [], |row| count(row, 0))
 }
 
-/// The direct message with exactly these members.
+/// The direct message with exactly these members, each named once; the oldest, if there are more.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
@@ -208,21 +208,25 @@ pub fn dm_of(db: &Rx<'_>, members: &[AuthorId]) -> Result<Option<RoomId>> {
     let Some(first) = members.first() else {
         return Ok(None);
     };
-    let candidates = db.all(
-        "SELECT r.id FROM members m JOIN rooms r ON r.id = m.room_id
+    let seats = db.all(
+        "SELECT r.id, theirs.author_id FROM members m JOIN rooms r ON r.id = m.room_id
+         JOIN members theirs ON theirs.room_id = r.id
          WHERE m.author_id = $1 AND r.kind = 'dm'
            AND (SELECT COUNT(*) FROM members all_of WHERE all_of.room_id = r.id) = $2
          ORDER BY r.created_at, r.id",
         (first.as_bytes(), stored(members.len() as u64)),
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| {
+            Ok((
+                rows::id(row, 0, RoomId::from_bytes)?,
+                rows::id(row, 1, AuthorId::from_bytes)?,
+            ))
+        },
     )?;
-    for room in candidates {
-        let present = members::ids(db, room)?;
-        if members.iter().all(|member| present.contains(member)) {
-            return Ok(Some(room));
-        }
-    }
-    Ok(None)
+    let fits = |room: &[(RoomId, AuthorId)]| room.iter().all(|(_, seat)| members.contains(seat));
+    let rooms = seats.chunk_by(|(one, _), (next, _)| one == next);
+    Ok(rooms
+        .filter(|room| fits(room))
+        .find_map(|room| room.first().map(|(id, _)| *id)))
 }
 
 /// The rooms an author is seen in: where it belongs, and where it wrote.
