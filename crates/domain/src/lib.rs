@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod authors;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod events;
 pub mod ids;

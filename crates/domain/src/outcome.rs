@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::AgentId;
+use crate::{canvas::EditLock, ids::AgentId};
 
 /// What a use case answers when it does not succeed.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub enum Thing {
     Agent,
     /// An author.
     Author,
+    /// A canvas document.
+    Document,
     /// An entry of a room.
     Entry,
     /// A member of a room.
@@ -44,6 +46,8 @@ pub enum Thing {
     Path,
     /// A room.
     Room,
+    /// A session.
+    Session,
     /// An agent's token.
     Token,
 }
@@ -113,6 +117,8 @@ pub enum Refusal {
     UnsupportedPermissionMode,
     /// A path that leads to something else than a folder.
     NotADirectory,
+    /// A path that leads to something else than a file.
+    NotAFile,
     /// A path the file system cannot take; holds the errno's name.
     InvalidPath(&'static str),
     /// A path outside the allowed folders.
@@ -153,6 +159,8 @@ pub enum Refusal {
     RoomArchived,
     /// The caller sees the room but is no member.
     NotAMember,
+    /// Another member edits the canvas document.
+    CanvasBeingEdited(EditLock),
     /// An agent with this folder and runtime exists already.
     AgentExists(AgentId),
     /// The agent is retired.

@@ -8,7 +8,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use guildhall_hall::streams::StreamLimits;
 use guildhall_http::{listener::Limits, origin::Allowed};
-use guildhall_world::{data_dir, folders::Folders};
+use guildhall_world::{confined::Confined, data_dir};
 use serde::Deserialize;
 
 /// What `guildhall serve` takes on its command line and from the environment.
@@ -211,7 +211,7 @@ impl Config {
                     .unwrap_or_default(),
             },
             roots: roots
-                .unwrap_or_else(|| Folders::default_roots(home(), std::env::current_dir().ok())),
+                .unwrap_or_else(|| Confined::default_roots(home(), std::env::current_dir().ok())),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),

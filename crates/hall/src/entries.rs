@@ -2,7 +2,7 @@
 
 use guildhall_domain::{
     Refusal, Result,
-    callers::{AnyCaller, Caller, Gate},
+    callers::{AnyCaller, Gate},
     entries::{EntriesAsk, EntriesPage, Entry, PostText},
     events::Event,
     ids::{EntryId, RoomId},
@@ -15,10 +15,7 @@ use guildhall_store::{
     members,
 };
 
-use crate::{
-    Hall,
-    sight::{self, Sight},
-};
+use crate::{Hall, sight};
 
 impl Hall {
     /// Writes a post; its mentions are resolved now and for good.
@@ -38,7 +35,7 @@ impl Hall {
                     author: by.author,
                     mention_spans: resolve(tx, room, text.as_str())?,
                     text: text.into_string(),
-                    cascade_depth: depth(&by, &sight),
+                    cascade_depth: sight.depth_of_post(&by),
                     now,
                 };
                 let entry = entries::insert(tx, post)?;
@@ -100,14 +97,4 @@ fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
             .ok()
             .and_then(|handle| members.get(&handle).copied())
     }))
-}
-
-/// A person's post begins a cascade; an agent's post outside a turn ends one, so that it
-/// starts nobody.
-fn depth(by: &Caller, sight: &Sight) -> u32 {
-    if by.is_human() {
-        0
-    } else {
-        sight.standing.max_agent_depth
-    }
 }

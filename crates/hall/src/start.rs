@@ -12,7 +12,7 @@ use guildhall_domain::{
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
 };
 use guildhall_store::{Store, Tx, authors, installation, members, rooms};
-use guildhall_world::{clock::Clock, folders::Folders, users};
+use guildhall_world::{clock::Clock, confined::Confined, users};
 
 use crate::{Hall, retention::Retention, streams::StreamLimits};
 
@@ -35,7 +35,7 @@ pub struct Opening {
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) folders: Folders,
+    pub(crate) confined: Confined,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) owner: AuthorId,
@@ -59,7 +59,7 @@ impl Hall {
             streams,
             retention,
         } = opening;
-        let folders = Folders::new(&roots, &data_dir)?;
+        let confined = Confined::new(&roots, &data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let (log_id, owner) = store
@@ -72,7 +72,7 @@ impl Hall {
         let parts = Parts {
             store,
             clock,
-            folders,
+            confined,
             data_dir,
             log_id,
             owner,
@@ -80,6 +80,7 @@ impl Hall {
         };
         let hall = Self::assemble(parts, streams);
         crate::retention::start(&hall, retention);
+        crate::canvas::start(&hall);
         Ok(hall)
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod agents;
 pub mod authors;
+pub mod canvas;
 pub mod entries;
 pub mod events;
 mod faults;

@@ -22,6 +22,7 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("agents", "rooms"),
     ("agents", "tokens"),
     ("authors", "rooms"),
+    ("members", "canvas"),
     ("members", "rooms"),
     ("rooms", "members"),
     ("streams", "rooms"),

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod authors;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod members;
 pub mod operating;
