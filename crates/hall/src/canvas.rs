@@ -12,6 +12,7 @@ use guildhall_domain::{
     events::Event,
     ids::{AuthorId, DocumentId, EntryId, RoomId},
     outcome::Thing,
+    revisions::Precondition,
 };
 use guildhall_store::{
     Rx, Seen, Tx, agents, authors,
@@ -23,6 +24,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::{
     Hall,
+    repeats::Once,
     sight::{self, Sight},
 };
 
@@ -96,39 +98,39 @@ impl Hall {
         by: &AnyCaller,
         scope: CanvasScope,
         ask: NewDocument,
+        once: Once<Opened>,
     ) -> Result<Opened> {
         ask.content.check()?;
         let (by, now) = (*by.caller(), self.now());
         let may = move |db: &Rx<'_>| Ok(seen(db, &by, scope)?.writable()?);
         let NewDocument { content, pinned } = ask;
-        let (content, source) = self.located(by, content, may).await?;
+        // A repeat is answered as before, whatever became of the file.
+        let located = self.located(by, content, may).await;
         let id = Self::new_id(DocumentId::from_bytes);
         self.store()
             .write(move |tx| {
-                may(tx)?;
-                let front = canvas::front(tx, scope)?;
-                let key = content.key();
-                let known = match &key {
-                    Some(key) => canvas::by_key(tx, scope, key, now)?,
-                    None => None,
-                };
-                if let Some(mut kept) = known {
-                    rules::unhindered(kept.lock, by.author, now)?;
-                    kept.document.reopen(content, by.author, front, now);
-                    keep(tx, &by, &kept, CanvasChange::Opened, now)?;
-                    return Ok(Opened {
-                        document: kept.document,
-                        is_new: false,
-                    });
-                }
-                let ask = NewDocument { content, pinned };
-                let document = CanvasDocument::open(id, scope, ask, source, by.author, front, now);
-                canvas::insert(tx, &document, key.as_deref())?;
-                tell(tx, Some(by.author), &document, CanvasChange::Opened, now)?;
-                make_room(tx, &by, &document, now)?;
-                Ok(Opened {
-                    document,
-                    is_new: true,
+                once.run(tx, now, |tx| {
+                    let (content, source) = located?;
+                    may(tx)?;
+                    let front = canvas::front(tx, scope)?;
+                    let key = content.key();
+                    let known = match &key {
+                        Some(key) => canvas::by_key(tx, scope, key, now)?,
+                        None => None,
+                    };
+                    if let Some(kept) = known {
+                        return reopen(tx, &by, kept, content, front, now);
+                    }
+                    let ask = NewDocument { content, pinned };
+                    let document =
+                        CanvasDocument::open(id, scope, ask, source, by.author, front, now);
+                    canvas::insert(tx, &document, key.as_deref())?;
+                    tell(tx, Some(by.author), &document, CanvasChange::Opened, now)?;
+                    make_room(tx, &by, &document, now)?;
+                    Ok(Opened {
+                        document,
+                        is_new: true,
+                    })
                 })
             })
             .await
@@ -139,7 +141,7 @@ impl Hall {
     /// # Errors
     /// In this order: [`Refusal::Validation`], `NotFound` for room or session, then for the
     /// document, [`Refusal::RoomArchived`], [`Refusal::NotAMember`],
-    /// [`Refusal::CanvasBeingEdited`], the refusals of a file.
+    /// [`Refusal::CanvasBeingEdited`], [`Refusal::PreconditionFailed`], the refusals of a file.
     ///
     /// Source: contract 2.5.
     pub async fn change_document(
@@ -147,18 +149,21 @@ impl Hall {
         by: &AnyCaller,
         scope: CanvasScope,
         id: DocumentId,
+        precondition: Precondition,
         mut patch: DocumentPatch,
     ) -> Result<CanvasDocument> {
         let (by, now) = (*by.caller(), self.now());
         if let Some(content) = patch.content.take() {
             content.check()?;
-            let may = move |db: &Rx<'_>| changeable(db, &by, scope, id, now).map(|_| ());
+            let precondition = precondition.clone();
+            let may =
+                move |db: &Rx<'_>| changeable(db, &by, scope, id, &precondition, now).map(|_| ());
             let (content, _) = self.located(by, content, may).await?;
             patch.content = Some(content);
         }
         self.store()
             .write(move |tx| {
-                let mut kept = changeable(tx, &by, scope, id, now)?;
+                let mut kept = changeable(tx, &by, scope, id, &precondition, now)?;
                 let front = canvas::front(tx, scope)?;
                 let change = kept.document.change(patch, by.author, front, now);
                 if let Some(change) = change {
@@ -179,11 +184,12 @@ impl Hall {
         by: &AnyCaller,
         scope: CanvasScope,
         id: DocumentId,
+        precondition: Precondition,
     ) -> Result<()> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                changeable(tx, &by, scope, id, now)?;
+                changeable(tx, &by, scope, id, &precondition, now)?;
                 close(tx, &by, scope, id, ClosedReason::Closed, now)
             })
             .await
@@ -202,15 +208,18 @@ impl Hall {
         scope: CanvasScope,
         id: DocumentId,
         editing: bool,
+        once: Once<Option<EditLock>>,
     ) -> Result<Option<EditLock>> {
         let (by, now) = (*by.caller(), self.now());
         let lock = self
             .store()
             .write(move |tx| {
-                let kept = writable(tx, &by, scope, id, now)?;
-                let lock = rules::edit(kept.lock, by.author, editing, now)?;
-                set_lock(tx, Some(by.author), kept, lock, now)?;
-                Ok(lock)
+                once.run(tx, now, |tx| {
+                    let kept = writable(tx, &by, scope, id, now)?;
+                    let lock = rules::edit(kept.lock, by.author, editing, now)?;
+                    set_lock(tx, Some(by.author), kept, lock, now)?;
+                    Ok(lock)
+                })
             })
             .await?;
         if lock.is_some() {
@@ -229,33 +238,37 @@ impl Hall {
         by: &AnyCaller,
         room: RoomId,
         id: DocumentId,
+        once: Once<Threaded>,
     ) -> Result<Threaded> {
         let (by, now) = (*by.caller(), self.now());
         let scope = CanvasScope::Room(room);
         let root = Self::new_id(EntryId::from_bytes);
         self.store()
             .write(move |tx| {
-                let mut kept = writable(tx, &by, scope, id, now)?;
-                if let Some(root) = kept.document.thread_root_entry_id {
-                    return Ok(Threaded {
-                        root,
-                        is_new: false,
-                    });
-                }
-                let post = NewPost {
-                    id: root,
-                    room,
-                    author: by.author,
-                    text: format!("Discussion of \"{}\"", kept.document.title),
-                    mention_spans: Vec::new(),
-                    cascade_depth: seen(tx, &by, scope)?.depth_of_post(&by),
-                    now,
-                };
-                let entry = entries::insert(tx, post)?;
-                tx.append(now, Some(by.author), &Event::EntryAdded { entry })?;
-                kept.document.begin_thread(root);
-                keep(tx, &by, &kept, CanvasChange::Threaded, now)?;
-                Ok(Threaded { root, is_new: true })
+                once.run(tx, now, |tx| {
+                    let mut kept = writable(tx, &by, scope, id, now)?;
+                    if let Some(root) = kept.document.thread_root_entry_id {
+                        return Ok(Threaded {
+                            root,
+                            is_new: false,
+                        });
+                    }
+                    let sight = seen(tx, &by, scope)?;
+                    let post = NewPost {
+                        id: root,
+                        room,
+                        author: by.author,
+                        text: format!("Discussion of \"{}\"", kept.document.title),
+                        mention_spans: Vec::new(),
+                        cascade_depth: crate::entries::depth(tx, &by, &sight)?,
+                        now,
+                    };
+                    let entry = entries::insert(tx, post)?;
+                    tx.append(now, Some(by.author), &Event::EntryAdded { entry })?;
+                    kept.document.begin_thread(root);
+                    keep(tx, &by, &kept, CanvasChange::Threaded, now)?;
+                    Ok(Threaded { root, is_new: true })
+                })
             })
             .await
     }
@@ -380,17 +393,38 @@ fn writable(
     Ok(kept)
 }
 
-/// A document that nobody else edits, of a canvas the caller may write on.
+/// A document that nobody else edits, of a canvas the caller may write on, at the revision the
+/// change waits for.
 fn changeable(
     db: &Rx<'_>,
     by: &Caller,
     scope: CanvasScope,
     id: DocumentId,
+    precondition: &Precondition,
     now: Moment,
 ) -> Result<Kept> {
     let kept = writable(db, by, scope, id, now)?;
     rules::unhindered(kept.lock, by.author, now)?;
+    precondition.check(kept.document.rev)?;
     Ok(kept)
+}
+
+/// Opens a document again, in front of the others.
+fn reopen(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    mut kept: Kept,
+    content: Content,
+    front: u64,
+    now: Moment,
+) -> Result<Opened> {
+    rules::unhindered(kept.lock, by.author, now)?;
+    kept.document.reopen(content, by.author, front, now);
+    keep(tx, by, &kept, CanvasChange::Opened, now)?;
+    Ok(Opened {
+        document: kept.document,
+        is_new: false,
+    })
 }
 
 /// Whose files the caller may show: the owner's everywhere beneath the roots, an agent's own.

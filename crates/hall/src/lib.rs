@@ -9,8 +9,10 @@ pub mod canvas;
 pub mod entries;
 pub mod members;
 pub mod read_cursors;
+pub mod repeats;
 pub mod retention;
 pub mod rooms;
+pub mod settings;
 mod sight;
 pub mod signals;
 mod start;
@@ -31,7 +33,7 @@ use guildhall_store::Store;
 use guildhall_world::{confined::Confined, disk};
 use tokio::sync::{Notify, broadcast};
 
-pub use guildhall_store::{Seen, Written};
+pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;

@@ -36,16 +36,6 @@ impl Sight {
         }
         self.member().map(|_| ())
     }
-
-    /// How deep in a cascade a post of `by` stands: a person's begins one, an agent's outside a
-    /// turn ends one, so that it starts nobody.
-    pub(crate) fn depth_of_post(&self, by: &Caller) -> u32 {
-        if by.is_human() {
-            0
-        } else {
-            self.standing.max_agent_depth
-        }
-    }
 }
 
 /// The room, as far as the caller may see it.

@@ -456,6 +456,16 @@ impl From<Option<canvas::EditLock>> for Editing {
     }
 }
 
+/// Begins a document's thread; there is nothing to say about it.
+#[derive(Clone, Copy, Debug)]
+pub struct BeginThread;
+
+impl Ask for BeginThread {
+    fn read(_fields: &mut Fields) -> Self {
+        Self
+    }
+}
+
 /// The thread of a document.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

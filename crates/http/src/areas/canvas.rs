@@ -3,24 +3,30 @@
 use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::AnyCaller,
-    canvas::CanvasScope,
+    canvas::{self, CanvasScope, EditLock},
     ids::{DocumentId, RoomId},
+    revisions::Revised,
 };
-use guildhall_hall::Hall;
+use guildhall_hall::{
+    Hall,
+    canvas::{Opened, Threaded},
+};
 use guildhall_wire::{
     canvas::{
-        CanvasDocument, CanvasDocuments, ChangeDocument, DocumentThread, EditDocument, Editing,
-        OpenDocument,
+        BeginThread, CanvasDocument, CanvasDocuments, ChangeDocument, DocumentThread, EditDocument,
+        Editing, OpenDocument,
     },
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::{Read, read},
+    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
     path::Path,
+    preconditions::IfMatch,
+    repeats::Sent,
 };
 
 /// Lists a room's documents in their order, the front one first.
@@ -57,11 +63,15 @@ pub async fn open(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-    Body(ask): Body<OpenDocument>,
-) -> ApiResult<(StatusCode, Json<CanvasDocument>)> {
+    Sent { ask, repeat }: Sent<OpenDocument>,
+) -> ApiResult<Tagged<CanvasDocument>> {
     let scope = CanvasScope::Room(room);
-    let opened = hall.open_document(&by, scope, ask.into()).await?;
-    Ok((made(opened.is_new), Json(opened.document.into())))
+    let once = repeat.answering(|opened: &Opened| {
+        let document = CanvasDocument::from(opened.document.clone());
+        (made(opened.is_new), document)
+    });
+    let opened = hall.open_document(&by, scope, ask.into(), once).await?;
+    Ok(Tagged::from(revised(opened.document)).with_status(made(opened.is_new)))
 }
 
 /// One document of a room.
@@ -73,9 +83,10 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
-) -> ApiResult<Read<CanvasDocument>> {
+) -> ApiResult<Tagged<CanvasDocument>> {
     let scope = CanvasScope::Room(room);
-    Ok(read(hall.document(&by, scope, document).await?))
+    let seen = hall.document(&by, scope, document).await?;
+    Ok(seen.map(revised).into())
 }
 
 /// Replaces what a document shows, pins it, moves it to the front: all that is asked, or nothing.
@@ -92,13 +103,14 @@ pub async fn change(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
+    IfMatch(precondition): IfMatch,
     Body(ask): Body<ChangeDocument>,
-) -> ApiResult<Json<CanvasDocument>> {
+) -> ApiResult<Tagged<CanvasDocument>> {
     let scope = CanvasScope::Room(room);
     let document = hall
-        .change_document(&by, scope, document, ask.into())
+        .change_document(&by, scope, document, precondition, ask.into())
         .await?;
-    Ok(Json(document.into()))
+    Ok(revised(document).into())
 }
 
 /// Closes a document.
@@ -112,9 +124,11 @@ pub async fn close(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
+    IfMatch(precondition): IfMatch,
 ) -> ApiResult<StatusCode> {
     let scope = CanvasScope::Room(room);
-    hall.close_document(&by, scope, document).await?;
+    hall.close_document(&by, scope, document, precondition)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -132,11 +146,12 @@ pub async fn edit(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
-    Body(ask): Body<EditDocument>,
+    Sent { ask, repeat }: Sent<EditDocument>,
 ) -> ApiResult<Json<Editing>> {
     let scope = CanvasScope::Room(room);
+    let once = repeat.answering(|lock: &Option<EditLock>| (StatusCode::OK, Editing::from(*lock)));
     let lock = hall
-        .edit_document(&by, scope, document, ask.editing)
+        .edit_document(&by, scope, document, ask.editing, once)
         .await?;
     Ok(Json(lock.into()))
 }
@@ -153,13 +168,27 @@ pub async fn thread(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
+    Sent { repeat, .. }: Sent<BeginThread>,
 ) -> ApiResult<(StatusCode, Json<DocumentThread>)> {
-    let threaded = hall.thread_document(&by, room, document).await?;
+    let once = repeat.answering(shown);
+    let threaded = hall.thread_document(&by, room, document, once).await?;
+    let (status, thread) = shown(&threaded);
+    Ok((status, Json(thread)))
+}
+
+fn shown(threaded: &Threaded) -> (StatusCode, DocumentThread) {
     let thread = DocumentThread {
         thread_root_entry_id: threaded.root,
         created: threaded.is_new,
     };
-    Ok((made(threaded.is_new), Json(thread)))
+    (made(threaded.is_new), thread)
+}
+
+fn revised(document: canvas::CanvasDocument) -> Revised<canvas::CanvasDocument> {
+    Revised {
+        rev: document.rev,
+        value: document,
+    }
 }
 
 fn made(is_new: bool) -> StatusCode {
