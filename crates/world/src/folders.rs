@@ -166,7 +166,7 @@ mod tests {
             .working_folder(path.to_str().unwrap())
             .map_err(|error| match error {
                 Error::Refusal(refusal) => format!("{refusal:?}"),
-                Error::Fault(fault) => panic!("{fault:?}"),
+                other => panic!("{other:?}"),
             })
     }
 
