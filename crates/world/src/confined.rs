@@ -277,7 +277,7 @@ mod tests {
     fn in_words(error: Error) -> String {
         match error {
             Error::Refusal(refusal) => format!("{refusal:?}"),
-            Error::Fault(fault) => panic!("{fault:?}"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -280,3 +280,34 @@ async fn who_leaves_a_room_edits_nothing_there_any_more() {
     let still = owner.get(&at(&other, &there)).await.ok(200);
     assert_eq!(still["editingBy"], ada.author());
 }
+
+#[tokio::test]
+async fn a_stale_tag_is_told_last_and_hinders_closing_too() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let ada = t.agent("ada").await;
+    let room = t.channel(&owner, "Ops", &[&ada]).await;
+    let document = open(&owner, &room, 1).await;
+    let path = at(&room, &document);
+    let stale = |by: &Caller, method: &str| by.ask(method, &path).header("if-match", "\"9\"");
+    edit(&ada, &room, &document, true).await.ok(200);
+    let before = t.rows();
+    for method in ["PATCH", "DELETE"] {
+        let hindered = stale(&owner, method).send().await;
+        hindered.refused(409, "CANVAS_BEING_EDITED");
+        let refused = stale(&ada, method).send().await;
+        let tag = json!({"currentETag": "\"1\""});
+        assert_eq!(refused.refused(412, "PRECONDITION_FAILED"), tag);
+    }
+    // A file is looked for only when nothing else stands in the way.
+    let outside = json!({"content": {"type": "file", "sourcePath": "/etc/hostname"}});
+    let refused = stale(&ada, "PATCH").json(&outside).send().await;
+    refused.refused(412, "PRECONDITION_FAILED");
+    let hindered = owner.patch(&path, outside.clone()).await;
+    hindered.refused(409, "CANVAS_BEING_EDITED");
+    let refused = ada.patch(&path, outside).await;
+    refused.refused(403, "OUTSIDE_BOUNDARY");
+    assert_eq!(t.rows(), before);
+    let current = ada.ask("DELETE", &path).header("if-match", "\"1\"");
+    current.send().await.ok(204);
+}
