@@ -7,7 +7,7 @@ use crate::{
     agents::Agent,
     authors::Author,
     entries::Entry,
-    ids::{AgentId, AuthorId, RoomId, TokenId},
+    ids::{AccountId, AgentId, AuthorId, KeyId, RoomId, TokenId},
     members::Member,
     read_cursors::ReadCursor,
     rooms::Room,
@@ -90,6 +90,40 @@ pub enum Event {
     },
     /// A person read on, or marked entries unread.
     ReadCursor(ReadCursor),
+    /// Somebody got an account.
+    AccountCreated {
+        /// Its row.
+        account_id: AccountId,
+    },
+    /// An account was removed, with its sign-ins and keys.
+    AccountRemoved {
+        /// Its row.
+        account_id: AccountId,
+    },
+    /// A person changed the password: the other sign-ins and all keys ended.
+    PasswordChanged {
+        /// Whose.
+        author_id: AuthorId,
+    },
+    /// A person signed out: that sign-in ended.
+    SignedOut {
+        /// Who.
+        author_id: AuthorId,
+    },
+    /// A person made an API key.
+    ApiKeyCreated {
+        /// Whom it names.
+        author_id: AuthorId,
+        /// Its row.
+        key_id: KeyId,
+    },
+    /// An API key ended.
+    ApiKeyRevoked {
+        /// Whom it named.
+        author_id: AuthorId,
+        /// Its row.
+        key_id: KeyId,
+    },
 }
 
 /// Where an event belongs. Source: contract 1.10, "Log".
@@ -185,6 +219,19 @@ impl Event {
                 also: vec![Scope::Room(cursor.room_id)],
                 audience: Audience::Author(cursor.author_id),
             },
+            Self::AccountCreated { .. } | Self::AccountRemoved { .. } => Filing {
+                scope: Scope::Hall,
+                also: Vec::new(),
+                audience: Audience::Owner,
+            },
+            Self::PasswordChanged { author_id }
+            | Self::SignedOut { author_id }
+            | Self::ApiKeyCreated { author_id, .. }
+            | Self::ApiKeyRevoked { author_id, .. } => Filing {
+                scope: Scope::Hall,
+                also: Vec::new(),
+                audience: Audience::Author(*author_id),
+            },
         }
     }
 
@@ -204,6 +251,12 @@ impl Event {
             Self::RoomMemberRemoved { .. } => "room_member_removed",
             Self::EntryAdded { .. } => "entry_added",
             Self::ReadCursor(_) => "read_cursor",
+            Self::AccountCreated { .. } => "account_created",
+            Self::AccountRemoved { .. } => "account_removed",
+            Self::PasswordChanged { .. } => "password_changed",
+            Self::SignedOut { .. } => "signed_out",
+            Self::ApiKeyCreated { .. } => "api_key_created",
+            Self::ApiKeyRevoked { .. } => "api_key_revoked",
         }
     }
 }
