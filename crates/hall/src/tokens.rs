@@ -44,7 +44,7 @@ impl Hall {
             last_used_at: None,
             revoked_at: None,
         };
-        let secret = secrets::mint()?;
+        let secret = secrets::mint(secrets::AGENT_PREFIX)?;
         let (kept, digest) = (token.clone(), secret.digest());
         self.store()
             .write(move |tx| {

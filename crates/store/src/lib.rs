@@ -4,18 +4,21 @@
 //!
 //! Queries are portable SQL, one file an area; parameters appear first in the order of their numbers.
 
+pub mod accounts;
 pub mod agents;
 pub mod authors;
 pub mod entries;
 pub mod events;
 mod faults;
 pub mod installation;
+pub mod keys;
 pub mod members;
 mod migrations;
 pub mod read_cursors;
 mod readers;
 pub mod rooms;
 mod rows;
+pub mod sign_ins;
 pub mod tokens;
 mod writer;
 
