@@ -137,9 +137,10 @@ impl From<Refusal> for ApiError {
             }
             Refusal::AutonomyNotAcknowledged(mode) => error.with_details(json!({ "mode": mode })),
             Refusal::LimitReached(limit) => error.with_details(json!({ "limit": limit })),
-            Refusal::AuthRequired | Refusal::NotTheOwner => {
-                error.with_header(header::WWW_AUTHENTICATE, BEARER)
-            }
+            Refusal::AuthRequired
+            | Refusal::NotTheOwner
+            | Refusal::SetupRequired
+            | Refusal::InvalidCredentials => error.with_header(header::WWW_AUTHENTICATE, BEARER),
             Refusal::AgentIdentityUnverified => {
                 error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
             }
@@ -171,11 +172,19 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::AuthRequired => catalogue::AUTH_REQUIRED,
         Refusal::NotTheOwner => catalogue::NOT_THE_OWNER,
         Refusal::AgentIdentityUnverified => catalogue::AGENT_IDENTITY_UNVERIFIED,
+        Refusal::SetupRequired => catalogue::SETUP_REQUIRED,
+        Refusal::InvalidCredentials => catalogue::INVALID_CREDENTIALS,
         Refusal::HumansOnly => catalogue::HUMANS_ONLY,
+        Refusal::InteractiveOnly => catalogue::INTERACTIVE_ONLY,
+        Refusal::PasswordChangeRequired => catalogue::PASSWORD_CHANGE_REQUIRED,
+        Refusal::RegistrationClosed => catalogue::REGISTRATION_CLOSED,
+        Refusal::SetupCodeWrong => catalogue::SETUP_CODE_WRONG,
         Refusal::OwnerOnly => catalogue::OWNER_ONLY,
+        Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
         Refusal::NotFound(Thing::Entry) => catalogue::ENTRY_NOT_FOUND,
+        Refusal::NotFound(Thing::Key) => catalogue::KEY_NOT_FOUND,
         Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
         Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
@@ -190,6 +199,10 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotABridgedRoom => catalogue::NOT_A_BRIDGED_ROOM,
         Refusal::RoomArchived => catalogue::ROOM_ARCHIVED,
         Refusal::NotAMember => catalogue::NOT_A_MEMBER,
+        Refusal::AuthModeLocal => catalogue::AUTH_MODE_LOCAL,
+        Refusal::EmailTaken => catalogue::EMAIL_TAKEN,
+        Refusal::OwnerAccount => catalogue::OWNER_ACCOUNT,
+        Refusal::TooManyKeys => catalogue::TOO_MANY_KEYS,
         Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
         Refusal::AgentRetired => catalogue::AGENT_RETIRED,
         Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,
