@@ -7,7 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use guildhall_domain::{Fault, callers::AuthMode};
+use guildhall_domain::{
+    Error, Fault,
+    callers::AuthMode,
+    settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS},
+};
 use guildhall_hall::{
     Auth, Clock, Hall, Opening,
     peers::{self, Peers},
@@ -17,6 +21,7 @@ use guildhall_http::{
     guards::Guards,
     listener::Door,
     metrics::Metrics,
+    origin::Allowed,
     rate_limit::RateLimit,
     routes,
     state::{About, State},
@@ -74,7 +79,7 @@ impl ServeError {
 
 /// Runs the server until it is asked to stop.
 #[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]
-pub(crate) fn run(args: ServeArgs) -> ExitCode {
+pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     let outcome = Config::load(args)
         .map_err(ServeError::from)
         .and_then(|config| {
@@ -99,7 +104,8 @@ async fn serve(config: Config) -> Result<(), ServeError> {
     raise_descriptor_limit();
     let data_dir = open_data_dir(&config.data_dir)?;
     let (peers, peer_check) = peer_check(config.peer_check)?;
-    let listeners = listen(config.bind).await?;
+    let bind = config.bind;
+    let listeners = listen(bind).await?;
     let address = listeners[0].local_addr()?;
     let local_token = match config.mode {
         AuthMode::Local => None,
@@ -116,10 +122,12 @@ async fn serve(config: Config) -> Result<(), ServeError> {
                 local_token: token.digest(),
             },
         },
+        configured: config.configured,
         streams: config.streams,
         retention: Retention::default(),
     })
     .await?;
+    let allowed = allowed(&hall, bind).await?;
     let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);
     let state = State {
         hall: hall.clone(),
@@ -131,10 +139,11 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         }),
         metrics: Arc::clone(&metrics),
         rate_limit: Arc::new(RateLimit::default()),
+        running: Arc::default(),
     };
     let door = Door {
         router: routes::router(state),
-        guards: Guards::new(config.allowed, new_request_id),
+        guards: Guards::new(allowed, new_request_id),
         limits: config.limits,
         peers,
         metrics,
@@ -173,6 +182,30 @@ fn here(address: SocketAddr) -> SocketAddr {
         IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
     };
     (ip, address.port()).into()
+}
+
+/// Which hosts and origins the server answers: where it listens, and what the settings name.
+async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<Allowed, ServeError> {
+    let texts = async |setting| -> Result<Vec<String>, ServeError> {
+        let value = hall.setting(setting).await.map_err(refused)?;
+        Ok(value.texts().to_vec())
+    };
+    let mut hosts = texts(&ALLOWED_HOSTS).await?;
+    hosts.push(match bind {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    });
+    Ok(Allowed {
+        hosts,
+        origins: texts(&ALLOWED_ORIGINS).await?,
+    })
+}
+
+fn refused(error: Error) -> ServeError {
+    match error {
+        Error::Fault(fault) => fault.into(),
+        other => Fault::broken("reading a setting", format!("{other:?}")).into(),
+    }
 }
 
 /// The signals that ask the server to stop; taken before it says that it runs, so that none is

@@ -23,6 +23,7 @@ use guildhall_world::{
 
 use crate::{
     Hall, members,
+    repeats::Once,
     sign_ins::{self, SignedIn},
     start::Door,
     tries::Place,
@@ -144,6 +145,7 @@ impl Hall {
         by: &Owner,
         email: &str,
         display_name: &str,
+        once: Once<Account>,
     ) -> Result<(Account, Secret)> {
         let (email, display_name) = rules::invited(email, display_name)?;
         self.require_accounts()?;
@@ -156,14 +158,16 @@ impl Hall {
         let account = self
             .store()
             .write(move |tx| {
-                if accounts::by_email(tx, &email)?.is_some() {
-                    return Err(Refusal::EmailTaken.into());
-                }
-                if accounts::count_all(tx)? >= limits::ACCOUNTS_MAX {
-                    return Err(Refusal::LimitReached("accounts").into());
-                }
-                appear(tx, actor, &author, now)?;
-                found(tx, author, id, email, &password, true, now)
+                once.run(tx, now, |tx| {
+                    if accounts::by_email(tx, &email)?.is_some() {
+                        return Err(Refusal::EmailTaken.into());
+                    }
+                    if accounts::count_all(tx)? >= limits::ACCOUNTS_MAX {
+                        return Err(Refusal::LimitReached("accounts").into());
+                    }
+                    appear(tx, actor, &author, now)?;
+                    found(tx, author, id, email, &password, true, now)
+                })
             })
             .await?;
         Ok((account, invitation))

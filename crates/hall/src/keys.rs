@@ -13,7 +13,7 @@ use guildhall_domain::{
 use guildhall_store::{Seen, keys};
 use guildhall_world::tokens::{self as secrets, Secret};
 
-use crate::Hall;
+use crate::{Hall, repeats::Once};
 
 /// One page of keys.
 #[derive(Clone, Debug)]
@@ -31,7 +31,12 @@ impl Hall {
     /// [`Refusal::Validation`] on `label`, [`Refusal::TooManyKeys`].
     ///
     /// Source: contract 1.4, "Accounts, sessions, keys".
-    pub async fn make_key(&self, by: &Human, label: &str) -> Result<(Key, Secret)> {
+    pub async fn make_key(
+        &self,
+        by: &Human,
+        label: &str,
+        once: Once<Key>,
+    ) -> Result<(Key, Secret)> {
         let label = label.trim().to_owned();
         let mut check = Check::new();
         let range = limits::KEY_LABEL_CHARS;
@@ -47,17 +52,20 @@ impl Hall {
             last_used_at: None,
         };
         let secret = secrets::mint(secrets::KEY_PREFIX)?;
-        let (kept, digest) = (key.clone(), secret.digest());
-        self.store()
+        let digest = secret.digest();
+        let key = self
+            .store()
             .write(move |tx| {
-                if keys::count_of(tx, author_id)? >= limits::KEYS_PER_ACCOUNT_MAX {
-                    return Err(Refusal::TooManyKeys.into());
-                }
-                keys::insert(tx, &kept, &digest)?;
-                let key_id = kept.id;
-                let event = Event::ApiKeyCreated { author_id, key_id };
-                tx.append(now, Some(author_id), &event)?;
-                Ok(())
+                once.run(tx, now, |tx| {
+                    if keys::count_of(tx, author_id)? >= limits::KEYS_PER_ACCOUNT_MAX {
+                        return Err(Refusal::TooManyKeys.into());
+                    }
+                    keys::insert(tx, &key, &digest)?;
+                    let key_id = key.id;
+                    let event = Event::ApiKeyCreated { author_id, key_id };
+                    tx.append(now, Some(author_id), &event)?;
+                    Ok(key)
+                })
             })
             .await?;
         Ok((key, secret))

@@ -9,8 +9,12 @@ use guildhall_domain::{
     ids::{AuthorId, LogId, RoomId},
     limits,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
+    settings::FILES_ROOTS,
 };
-use guildhall_store::{Store, Tx, accounts, authors, installation, rooms};
+use guildhall_store::{
+    Store, Tx, accounts, authors, installation, rooms,
+    settings::{self, Configured},
+};
 use guildhall_world::{clock::Clock, folders::Folders, setup_code, users};
 
 use crate::{Hall, members, retention::Retention, streams::StreamLimits};
@@ -23,10 +27,12 @@ pub struct Opening {
     pub database: PathBuf,
     /// Where "now" comes from.
     pub clock: Clock,
-    /// The folders agents may work beneath.
+    /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
     /// How people are told apart.
     pub auth: Auth,
+    /// The settings that file, environment and flags name.
+    pub configured: Configured,
     /// How many streams may be open.
     pub streams: StreamLimits,
     /// How long events are kept.
@@ -88,14 +94,15 @@ impl Hall {
             clock,
             roots,
             auth,
+            configured,
             streams,
             retention,
         } = opening;
-        let folders = Folders::new(&roots, &data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
-        let (log_id, owner, has_accounts) = store
+        let ((log_id, owner, has_accounts), set_roots) = store
             .write(move |tx| {
+                settings::configure(tx, &configured)?;
                 let log_id = match installation::log_id(tx)? {
                     Some(known) => known,
                     None => found(tx, started_at)?,
@@ -104,10 +111,18 @@ impl Hall {
                     (Auth::Local, None) => Some(make_owner(tx, started_at)?),
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
-                Ok((log_id, owner, accounts::exist(tx)?))
+                let known = (log_id, owner, accounts::exist(tx)?);
+                Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
             .await
             .map_err(as_fault)?;
+        let set_roots: Vec<PathBuf> = set_roots.texts().iter().map(PathBuf::from).collect();
+        let roots = if set_roots.is_empty() {
+            roots
+        } else {
+            set_roots
+        };
+        let folders = Folders::new(&roots, &data_dir)?;
         let door = match (auth, owner) {
             (Auth::Local, Some(owner)) => Door::Local { owner },
             (Auth::Local, None) => {
@@ -137,7 +152,7 @@ impl Hall {
 fn as_fault(error: Error) -> Fault {
     match error {
         Error::Fault(fault) => fault,
-        Error::Refusal(refusal) => Fault::broken("opening the hall", format!("{refusal:?}")),
+        other => Fault::broken("opening the hall", format!("{other:?}")),
     }
 }
 

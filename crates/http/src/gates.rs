@@ -14,6 +14,7 @@ use crate::{
     cookies,
     errors::{ApiError, internal},
     listener,
+    repeats::Asking,
     state::State,
 };
 
@@ -34,6 +35,7 @@ impl<G: Gate> FromRequestParts<State> for By<G> {
         {
             state.rate_limit.take(agent, Instant::now())?;
         }
+        parts.extensions.insert(Asking(caller.author));
         Ok(Self(gate))
     }
 }

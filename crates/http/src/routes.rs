@@ -8,7 +8,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, authors, callers, entries, keys, members, operating, read_cursors, rooms,
-        sign_ins, signals, streams, tokens,
+        settings, sign_ins, signals, streams, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -53,6 +53,8 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(agents::get, agents::change, agents::retire))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))
+        // Settings
+        .routes(routes!(settings::get, settings::change))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))

@@ -10,7 +10,11 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Moment, callers::AuthMode};
+use guildhall_domain::{
+    Moment,
+    callers::AuthMode,
+    settings::{self, Setting, Source},
+};
 use guildhall_hall::{
     Auth, Clock, Hall, Opening,
     peers::{PeerWord, Peers, Script, own_uid},
@@ -65,6 +69,8 @@ pub struct Options {
     pub retention: Retention,
     /// How many streams may be open.
     pub streams: StreamLimits,
+    /// The settings that file, environment and flags name.
+    pub configured: &'static [(&'static Setting, Source, settings::Value)],
 }
 
 impl Default for Options {
@@ -73,6 +79,7 @@ impl Default for Options {
             mode: AuthMode::Local,
             retention: Retention::default(),
             streams: StreamLimits::default(),
+            configured: &[],
         }
     }
 }
@@ -163,6 +170,7 @@ impl TestHall {
                     local_token: tokens::digest(LOCAL_TOKEN),
                 },
             },
+            configured: self.options.configured.to_vec(),
             streams: self.options.streams,
             retention: self.options.retention,
         })
@@ -182,6 +190,7 @@ impl TestHall {
             }),
             metrics: Arc::clone(&metrics),
             rate_limit: Arc::new(RateLimit::default()),
+            running: Arc::default(),
         };
         let door = Door {
             router: routes::router(state),

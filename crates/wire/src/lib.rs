@@ -14,6 +14,7 @@ pub mod keys;
 pub mod members;
 pub mod read_cursors;
 pub mod rooms;
+pub mod settings;
 pub mod sign_ins;
 pub mod signals;
 pub mod tokens;

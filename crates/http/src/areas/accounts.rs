@@ -6,7 +6,7 @@ use axum::{
     http::{StatusCode, Uri},
     response::{IntoResponse, Response},
 };
-use guildhall_domain::{callers::Owner, ids::AccountId};
+use guildhall_domain::{accounts, callers::Owner, ids::AccountId};
 use guildhall_hall::Hall;
 use guildhall_wire::{
     accounts::{Account, Accounts, AddAccount, Invitation, Register},
@@ -22,6 +22,7 @@ use crate::{
     page_cursor,
     path::Path,
     query::{FromQuery, Params, Query},
+    repeats::Sent,
 };
 
 /// Ties cursors to this list.
@@ -108,9 +109,12 @@ pub async fn list(
 pub async fn add(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    Body(ask): Body<AddAccount>,
+    Sent { ask, repeat }: Sent<AddAccount>,
 ) -> ApiResult<(StatusCode, Json<Invitation>)> {
-    let (account, password) = hall.add_account(&by, &ask.email, &ask.display_name).await?;
+    let once = repeat.answering_a_secret(|made: &accounts::Account| made.id.to_string());
+    let (account, password) = hall
+        .add_account(&by, &ask.email, &ask.display_name, once)
+        .await?;
     let invitation = Invitation {
         account: account.into(),
         invite_password: password.reveal(),

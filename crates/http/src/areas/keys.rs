@@ -6,7 +6,7 @@ use axum::{
     http::{StatusCode, Uri},
     response::{IntoResponse, Response},
 };
-use guildhall_domain::{callers::Human, ids::KeyId};
+use guildhall_domain::{callers::Human, ids::KeyId, keys::Key};
 use guildhall_hall::Hall;
 use guildhall_wire::{
     errors::ErrorEnvelope,
@@ -15,12 +15,12 @@ use guildhall_wire::{
 
 use crate::{
     answers::{Read, next_page},
-    body::Body,
     errors::ApiResult,
     gates::By,
     page_cursor,
     path::Path,
     query::{FromQuery, Params, Query},
+    repeats::Sent,
 };
 
 /// Ties cursors to this list.
@@ -83,9 +83,10 @@ pub async fn list(
 pub async fn make(
     State(hall): State<Hall>,
     By(by): By<Human>,
-    Body(ask): Body<MakeKey>,
+    Sent { ask, repeat }: Sent<MakeKey>,
 ) -> ApiResult<(StatusCode, Json<MadeKey>)> {
-    let (key, secret) = hall.make_key(&by, &ask.label).await?;
+    let once = repeat.answering_a_secret(|key: &Key| key.id.to_string());
+    let (key, secret) = hall.make_key(&by, &ask.label, once).await?;
     Ok((
         StatusCode::CREATED,
         Json(MadeKey::new(key, secret.reveal())),
