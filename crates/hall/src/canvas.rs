@@ -13,11 +13,13 @@ use guildhall_domain::{
     ids::{AuthorId, DocumentId, EntryId, RoomId},
     outcome::Thing,
     revisions::Precondition,
+    settings::FILES_PEOPLE,
 };
 use guildhall_store::{
     Rx, Seen, Tx, agents, authors,
     canvas::{self, Kept},
     entries::{self, NewPost},
+    settings,
 };
 use guildhall_world::confined::Reach;
 use tokio::time::MissedTickBehavior;
@@ -427,12 +429,17 @@ fn reopen(
     })
 }
 
-/// Whose files the caller may show: the owner's everywhere beneath the roots, an agent's own.
+/// Which files the caller may show: the owner those beneath the roots, an agent those of its own
+/// folder, and other people none, unless a setting opens the owner's to them.
 ///
 /// Source: contract 6.1.
 fn reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
     match by.identity {
         Identity::Owner => Ok(Reach::Roots),
+        Identity::Person(_) => match settings::get(db, &FILES_PEOPLE)?.value.text() {
+            "boundary" => Ok(Reach::Roots),
+            _ => Err(Refusal::OwnerOnly.into()),
+        },
         Identity::Agent(agent) => {
             let agent = agents::by_id(db, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
             Ok(Reach::Folder(agent.cwd))
