@@ -65,6 +65,9 @@ pub const CANVAS_PATH_CHARS_MAX: usize = 4_096;
 pub const CANVAS_ALT_CHARS_MAX: usize = 1_000;
 /// Characters of the name of a file's language, or of a tool server.
 pub const CANVAS_NAME_CHARS_MAX: usize = 64;
+/// How deep the JSON of a canvas document may nest: less than a body may, because what answers and
+/// frames wrap around it must stay readable within the same bound.
+pub const CANVAS_JSON_DEPTH_MAX: usize = 100;
 /// Unpinned documents one canvas holds.
 pub const CANVAS_UNPINNED_MAX: usize = 12;
 /// Seconds an editing lock holds unless prolonged.
