@@ -130,6 +130,7 @@ fn post_one(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> guildhall_domain
         room,
         author,
         text: TEXT.to_owned(),
+        thread_root: None,
         mention_spans: Vec::new(),
         cascade_depth: 0,
         now,

@@ -7,8 +7,9 @@ use crate::{
     agents::Agent,
     authors::Author,
     entries::Entry,
-    ids::{AgentId, AuthorId, RoomId, TokenId},
+    ids::{AgentId, AuthorId, EntryId, RoomId, TokenId},
     members::Member,
+    reactions::Reaction,
     read_cursors::ReadCursor,
     rooms::Room,
 };
@@ -88,8 +89,28 @@ pub enum Event {
         /// The entry.
         entry: Entry,
     },
+    /// An entry's text was taken out.
+    EntryRedacted {
+        /// As it is now.
+        entry: Entry,
+    },
+    /// Somebody reacted to an entry, or no longer does.
+    EntryReactions {
+        /// Where it stands. The frame's scope says so, and the data does not.
+        #[serde(skip, default = "nowhere")]
+        room_id: RoomId,
+        /// The entry.
+        entry_id: EntryId,
+        /// All reactions to it.
+        reactions: Vec<Reaction>,
+    },
     /// A person read on, or marked entries unread.
     ReadCursor(ReadCursor),
+}
+
+/// The room of an event that was read back, which stands in its scope alone.
+const fn nowhere() -> RoomId {
+    RoomId::from_bytes([0; 16])
 }
 
 /// Where an event belongs. Source: contract 1.10, "Log".
@@ -179,7 +200,10 @@ impl Event {
                 filed(Scope::Room(member.room_id), Vec::new())
             }
             Self::RoomMemberRemoved { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
-            Self::EntryAdded { entry } => filed(Scope::Room(entry.room_id), Vec::new()),
+            Self::EntryAdded { entry } | Self::EntryRedacted { entry } => {
+                filed(Scope::Room(entry.room_id), Vec::new())
+            }
+            Self::EntryReactions { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
             Self::ReadCursor(cursor) => Filing {
                 scope: Scope::Hall,
                 also: vec![Scope::Room(cursor.room_id)],
@@ -203,6 +227,8 @@ impl Event {
             Self::RoomMemberUpdated { .. } => "room_member_updated",
             Self::RoomMemberRemoved { .. } => "room_member_removed",
             Self::EntryAdded { .. } => "entry_added",
+            Self::EntryRedacted { .. } => "entry_redacted",
+            Self::EntryReactions { .. } => "entry_reactions",
             Self::ReadCursor(_) => "read_cursor",
         }
     }

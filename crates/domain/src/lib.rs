@@ -12,10 +12,13 @@ pub mod members;
 pub mod mentions;
 pub mod moment;
 pub mod outcome;
+pub mod reactions;
 pub mod read_cursors;
 pub mod rooms;
+pub mod search;
 pub mod signals;
 pub mod text;
+pub mod threads;
 pub mod tokens;
 
 pub use moment::Moment;

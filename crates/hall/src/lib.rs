@@ -7,14 +7,17 @@ pub mod authors;
 pub mod callers;
 pub mod entries;
 pub mod members;
+pub mod reactions;
 pub mod read_cursors;
 pub mod retention;
 pub mod rooms;
+pub mod search;
 mod sight;
 pub mod signals;
 mod start;
 pub mod streams;
 pub mod tasks;
+pub mod threads;
 pub mod tokens;
 
 use std::{path::PathBuf, sync::Arc};

@@ -143,7 +143,9 @@ impl From<Refusal> for ApiError {
             Refusal::AgentIdentityUnverified => {
                 error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
             }
-            Refusal::RateLimited(seconds) => error.with_header(header::RETRY_AFTER, seconds),
+            Refusal::RateLimited(seconds) | Refusal::ReactionRateLimited(seconds) => {
+                error.with_header(header::RETRY_AFTER, seconds)
+            }
             Refusal::TooManyStreams | Refusal::Overloaded | Refusal::ShuttingDown => {
                 error.with_header(header::RETRY_AFTER, 1)
             }
@@ -160,6 +162,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
     match refusal {
         Refusal::Validation(_) => catalogue::VALIDATION_FAILED,
         Refusal::InvalidHandle(_) => catalogue::INVALID_HANDLE,
+        Refusal::InvalidEmoji => catalogue::INVALID_EMOJI,
         Refusal::InvalidSlug => catalogue::INVALID_SLUG,
         Refusal::UnknownRuntime => catalogue::UNKNOWN_RUNTIME,
         Refusal::UnsupportedPermissionMode => catalogue::UNSUPPORTED_PERMISSION_MODE,
@@ -190,10 +193,13 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotABridgedRoom => catalogue::NOT_A_BRIDGED_ROOM,
         Refusal::RoomArchived => catalogue::ROOM_ARCHIVED,
         Refusal::NotAMember => catalogue::NOT_A_MEMBER,
+        Refusal::NestedThread => catalogue::NESTED_THREAD,
+        Refusal::TooManyReactions => catalogue::TOO_MANY_REACTIONS,
         Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
         Refusal::AgentRetired => catalogue::AGENT_RETIRED,
         Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,
         Refusal::RateLimited(_) => catalogue::RATE_LIMITED,
+        Refusal::ReactionRateLimited(_) => catalogue::REACTION_RATE_LIMITED,
         Refusal::TooManyStreams => catalogue::TOO_MANY_STREAMS,
         Refusal::Overloaded => catalogue::OVERLOADED,
         Refusal::ShuttingDown => catalogue::SHUTTING_DOWN,

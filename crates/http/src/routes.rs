@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        agents, authors, callers, entries, members, operating, read_cursors, rooms, signals,
-        streams, tokens,
+        agents, authors, callers, entries, members, operating, reactions, read_cursors, rooms,
+        search, signals, streams, threads, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -34,9 +34,13 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(members::list, members::add))
         .routes(routes!(members::change, members::remove))
         .routes(routes!(entries::list, entries::post))
-        .routes(routes!(entries::get))
+        .routes(routes!(entries::get, entries::redact))
+        .routes(routes!(reactions::add, reactions::remove))
+        .routes(routes!(threads::get))
+        .routes(routes!(threads::list))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
+        .routes(routes!(search::find))
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))

@@ -12,10 +12,13 @@ mod faults;
 pub mod installation;
 pub mod members;
 mod migrations;
+pub mod reactions;
 pub mod read_cursors;
 mod readers;
 pub mod rooms;
 mod rows;
+pub mod search;
+pub mod threads;
 pub mod tokens;
 mod writer;
 

@@ -79,6 +79,8 @@ fn address(row: &Row<'_>, room: &str, entry: &str, ada: &Caller) -> String {
     path.replace("{id}", id)
         .replace("{authorId}", ada.author())
         .replace("{entryId}", entry)
+        .replace("{rootEntryId}", entry)
+        .replace("{emoji}", "none")
         .replace("{code}", "NOT_FOUND")
         .replace("{path}", "none.js")
 }
