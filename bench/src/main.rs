@@ -16,6 +16,7 @@ mod measure;
 mod pages;
 mod posts;
 mod rooms;
+mod searches;
 mod server;
 mod starts;
 mod streams;
@@ -175,6 +176,8 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     say("pages of entries");
     let page = pages::anywhere(&many_server, stores.large_room, &stores.bare_pages, scale);
     listing.push(page.await?);
+    say("searches");
+    listing.extend(searches::rare_and_common(&many_server, stores.room, scale).await?);
     many_server.stop()?;
 
     say("posts");
@@ -275,10 +278,8 @@ fn say(what: &str) {
 /// A failure of the store, which has no sentence of its own here.
 fn broken(error: guildhall_domain::Error) -> Failure {
     match error {
-        guildhall_domain::Error::Refusal(refusal) => {
-            format!("the store refused: {refusal:?}").into()
-        }
         guildhall_domain::Error::Fault(fault) => fault.into(),
+        refused => format!("the store refused: {refused:?}").into(),
     }
 }
 

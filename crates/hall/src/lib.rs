@@ -9,9 +9,11 @@ pub mod entries;
 pub mod members;
 pub mod reactions;
 pub mod read_cursors;
+pub mod repeats;
 pub mod retention;
 pub mod rooms;
 pub mod search;
+pub mod settings;
 mod sight;
 pub mod signals;
 mod start;
@@ -33,7 +35,7 @@ use guildhall_store::Store;
 use guildhall_world::{disk, folders::Folders};
 use tokio::sync::broadcast;
 
-pub use guildhall_store::{Seen, Written};
+pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;

@@ -8,7 +8,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         agents, authors, callers, entries, members, operating, reactions, read_cursors, rooms,
-        search, signals, streams, threads, tokens,
+        search, settings, signals, streams, threads, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -49,6 +49,8 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(agents::get, agents::change, agents::retire))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))
+        // Settings
+        .routes(routes!(settings::get, settings::change))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))

@@ -9,7 +9,7 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, events, reactions, rooms,
+    Rx, Tx, events, reactions, repeats, rooms,
     rows::{self, count, maybe_moment, moment, stored, word, word_of},
     search, threads,
 };
@@ -212,6 +212,7 @@ pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<()> {
     if let Some(told_in) = told_in {
         events::redact_entry(tx, told_in, now)?;
     }
+    repeats::redact_entry(tx, entry.id, entry.created_at, now)?;
     // Whom it named stays counted; where and how the text did so goes with it.
     let nowhere = entry.mention_spans.iter().map(|span| MentionSpan {
         offset: 0,

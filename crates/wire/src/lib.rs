@@ -14,6 +14,7 @@ pub mod reactions;
 pub mod read_cursors;
 pub mod rooms;
 pub mod search;
+pub mod settings;
 pub mod signals;
 pub mod threads;
 pub mod tokens;

@@ -58,6 +58,12 @@ impl Folders {
         roots
     }
 
+    /// Whether `path` is the absolute path of a folder there is.
+    pub fn is_folder(path: &str) -> bool {
+        let path = Path::new(path);
+        path.is_absolute() && path.is_dir()
+    }
+
     /// The canonical path of the existing folder at `path`, an absolute path.
     ///
     /// # Errors
@@ -160,7 +166,7 @@ mod tests {
             .working_folder(path.to_str().unwrap())
             .map_err(|error| match error {
                 Error::Refusal(refusal) => format!("{refusal:?}"),
-                Error::Fault(fault) => panic!("{fault:?}"),
+                other => panic!("{other:?}"),
             })
     }
 

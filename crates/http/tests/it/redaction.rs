@@ -159,6 +159,27 @@ async fn a_redacted_text_is_in_no_answer_no_event_and_no_file() {
 }
 
 #[tokio::test]
+async fn a_repeated_post_answers_the_entry_without_its_text() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let room = t.channel(&owner, "Ops", &[]).await;
+    let path = format!("/api/rooms/{room}/entries");
+    let post = || {
+        let ask = owner.ask("POST", &path).header("idempotency-key", "once");
+        ask.json(&json!({"text": format!("@me {SECRET}")})).send()
+    };
+    let posted = post().await.ok(201);
+    let redacted = owner.delete(&entry_path(&posted["entry"])).await.ok(200);
+    let mut events = t.events();
+    let again = post().await;
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    let expected = json!({"entry": redacted, "turns": []});
+    assert_eq!(again.ok(201), expected);
+    events.none();
+    assert_eq!(on_disk(&t, SECRET.as_bytes()), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_replay_tells_a_redacted_entry_as_one_without_text() {
     let t = TestHall::open().await;
     let owner = t.owner();

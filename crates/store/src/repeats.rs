@@ -1,0 +1,110 @@
+//! Answers kept for posts that may come again.
+
+use guildhall_domain::{
+    Moment, Result,
+    ids::EntryId,
+    repeats::{Answered, AnsweredBody, Claim},
+};
+
+use serde_json::Value;
+
+use crate::{Rx, Tx};
+
+/// What was answered to a claim, and the fingerprint of what it asked.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn find(
+    db: &Rx<'_>,
+    claim: &[u8; 32],
+    not_before: Moment,
+) -> Result<Option<([u8; 32], Answered)>> {
+    db.first(
+        "SELECT fingerprint, status, body, secret_of FROM repeats
+         WHERE claim = $1 AND created_at > $2",
+        (claim, not_before.as_millis()),
+        |row| {
+            let body = match row.get(2)? {
+                Some(bytes) => AnsweredBody::Json(bytes),
+                None => AnsweredBody::Secret(row.get(3)?),
+            };
+            Ok((
+                row.get(0)?,
+                Answered {
+                    status: row.get(1)?,
+                    body,
+                },
+            ))
+        },
+    )
+}
+
+/// Keeps what is answered to a claim; one too old to count makes room.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn keep(tx: &mut Tx<'_>, claim: &Claim, answered: &Answered, now: Moment) -> Result<()> {
+    let (body, secret_of) = match &answered.body {
+        AnsweredBody::Json(bytes) => (Some(bytes), ""),
+        AnsweredBody::Secret(id) => (None, id.as_str()),
+    };
+    tx.run(
+        "INSERT OR REPLACE INTO repeats (claim, fingerprint, status, body, secret_of, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        (
+            &claim.id,
+            &claim.fingerprint,
+            answered.status,
+            body,
+            secret_of,
+            now.as_millis(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Takes an entry's text out of the answer to the post that wrote it, at `written_at`.
+///
+/// The answer stays, so that a repeat still does nothing; it shows the entry as it is now.
+pub(crate) fn redact_entry(
+    tx: &mut Tx<'_>,
+    entry: EntryId,
+    written_at: Moment,
+    now: Moment,
+) -> Result<()> {
+    let answers = tx.all(
+        "SELECT claim, body FROM repeats WHERE created_at = $1 AND body IS NOT NULL",
+        [written_at.as_millis()],
+        |row| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, Vec<u8>>(1)?)),
+    )?;
+    for (claim, body) in answers {
+        let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
+            continue;
+        };
+        let shown = answer.get_mut("entry");
+        let Some(shown) = shown.filter(|shown| shown["id"] == entry.to_string()) else {
+            continue;
+        };
+        shown["text"] = "".into();
+        shown["mentionSpans"] = Value::Array(Vec::new());
+        shown["attachments"] = Value::Array(Vec::new());
+        shown["redactedAt"] = now.to_string().into();
+        tx.run(
+            "UPDATE repeats SET body = $1 WHERE claim = $2",
+            (answer.to_string().into_bytes(), claim),
+        )?;
+    }
+    Ok(())
+}
+
+/// Drops at most `batch` answers of before `moment`; says how many.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn drop_before(tx: &mut Tx<'_>, moment: Moment, batch: u32) -> Result<usize> {
+    tx.run(
+        "DELETE FROM repeats WHERE claim IN
+           (SELECT claim FROM repeats WHERE created_at <= $1 ORDER BY created_at LIMIT $2)",
+        (moment.as_millis(), batch),
+    )
+}
