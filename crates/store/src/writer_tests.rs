@@ -102,7 +102,12 @@ async fn pages_that_a_reader_holds_are_forgotten_once_it_ends() {
     };
     let (read, ()) = tokio::join!(reading, writing);
     read.unwrap();
+    let began = std::time::Instant::now();
     while log_bytes(&scratch) > 0 {
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "it is tried again"
+        );
         tokio::task::yield_now().await;
     }
 }
