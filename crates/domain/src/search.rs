@@ -22,7 +22,8 @@ impl Wanted {
     /// Reads a query of 1..200 characters, at least one word of which has two letters or digits.
     ///
     /// Words are what white space parts; what holds neither letter nor digit is left out.
-    /// The last one also finds words that begin with it, unless white space follows.
+    /// The last one also finds words that begin with it, unless white space or a mark follows,
+    /// or it is a single letter.
     ///
     /// # Errors
     /// [`Refusal::Validation`] on `q`.
@@ -41,7 +42,10 @@ impl Wanted {
             check.fail("q", "must hold a word of at least two letters or digits");
         }
         check.done()?;
-        let last_is_open = q.ends_with(char::is_alphanumeric);
+        let last = tokens(q).last();
+        let last_is_open = last.is_some_and(|(at, token)| {
+            at + token.len() == q.len() && letters(token) >= limits::SEARCH_WORD_CHARS_MIN
+        });
         let words = words.into_iter().filter(|word| letters(word) > 0);
         Ok(Self {
             words: words.map(str::to_owned).collect(),
@@ -243,9 +247,17 @@ mod tests {
             let words = words.map(|words| words.into_iter().map(str::to_owned).collect());
             assert_eq!(read, words, "{q:?}");
         }
-        assert!(wanted("the bui").last_is_open());
-        assert!(!wanted("the build ").last_is_open());
-        assert!(!wanted("the build!").last_is_open());
+        for (q, is_open) in [
+            ("the bui", true),
+            ("e-ma", true),
+            ("cafe\u{301}", true),
+            ("the build ", false),
+            ("the build!", false),
+            ("the b", false),
+            ("the e-m", false),
+        ] {
+            assert_eq!(wanted(q).last_is_open(), is_open, "{q}");
+        }
     }
 
     #[test]

@@ -180,8 +180,8 @@ pub fn drop_oldest(
 
 /// Takes an entry's text out of the event that brought it, if that is still kept.
 ///
-/// The event stays the entry as it came, so that a replay gives what the GETs answer. What it
-/// loses in bytes stays counted, which only lets the log end a little earlier.
+/// The event stays the entry as it came, so that a replay gives what the GETs answer. Its bytes
+/// stay counted as they were, so that the log ends a little earlier than it had to.
 pub(crate) fn redact_entry(tx: &mut Tx<'_>, seq: i64, now: Moment) -> Result<()> {
     let kept = tx.first(
         &format!("SELECT {COLUMNS} FROM events WHERE seq = $1"),

@@ -39,10 +39,14 @@ pub fn written_in(db: &Rx<'_>, author: AuthorId, below: u64, limit: u32) -> Resu
                (SELECT COUNT(*) FROM members m CROSS JOIN entries reply
                   ON reply.thread_root_id = e.id AND reply.seq > m.last_read_seq
                 WHERE m.room_id = e.room_id AND m.author_id = $1 AND reply.author_id <> $1)
-             FROM thread_writers w CROSS JOIN responses s ON s.entry_id = w.root_id
-             CROSS JOIN entries e ON e.id = w.root_id CROSS JOIN rooms r ON r.id = e.room_id
-             WHERE w.author_id = $1 AND s.last_reply_number < $2
-             ORDER BY s.last_reply_number DESC LIMIT $3",
+             FROM (SELECT w.root_id FROM thread_writers w
+                   CROSS JOIN responses newest ON newest.entry_id = w.root_id
+                   WHERE w.author_id = $1 AND newest.last_reply_number < $2
+                   ORDER BY newest.last_reply_number DESC LIMIT $3) asked
+             CROSS JOIN responses s ON s.entry_id = asked.root_id
+             CROSS JOIN entries e ON e.id = asked.root_id
+             CROSS JOIN rooms r ON r.id = e.room_id
+             ORDER BY s.last_reply_number DESC",
             entries::COLUMNS
         ),
         (author.as_bytes(), stored(below), i64::from(limit) + 1),
