@@ -124,6 +124,19 @@ pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option
     )
 }
 
+/// An entry's place in its room; 0 for one that is not there.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn seq(db: &Rx<'_>, id: EntryId) -> Result<u64> {
+    let seq = db.first(
+        "SELECT seq FROM entries WHERE id = $1",
+        [id.as_bytes()],
+        |row| count(row, 0),
+    )?;
+    Ok(seq.unwrap_or(0))
+}
+
 /// Writes a post and moves every count it touches.
 ///
 /// The event that brings it must be the next one that is appended.

@@ -3,7 +3,10 @@
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text};
+use crate::{
+    picking::{column, list, text},
+    reactions::reaction,
+};
 
 /// Answers an entry; answers the reply.
 pub(crate) async fn reply(by: &Caller, root: &Value, words: &str) -> Value {
@@ -224,7 +227,17 @@ async fn an_agent_reads_no_root_from_before_it_joined() {
         .await;
     let snapshot = stream.expect("snapshot").await.data;
     assert_eq!(snapshot["threadRoots"], json!([]));
+    // What becomes of the old ones is not told either.
+    let thumbs = reaction(&root, "%F0%9F%91%8D");
+    owner.ask("PUT", &thumbs).send().await.ok(200);
+    let old = format!("/api/rooms/{room}/entries/{}", text(&root["id"]));
+    owner.delete(&old).await.ok(200);
     let young = t.say(&owner, &room, "a young root").await;
+    let told = stream.expect("entry_added").await;
+    assert_eq!(told.inner()["entry"], young);
+    let thumbs = reaction(&young, "%F0%9F%91%8D");
+    owner.ask("PUT", &thumbs).send().await.ok(200);
+    stream.expect("entry_reactions").await;
     let mine = reply(&ada, &young, "mine").await;
     let thread = ada.get(&thread_path(&young)).await.ok(200);
     assert_eq!(thread["entries"], json!([mine]));
