@@ -1,10 +1,13 @@
 //! Entries: the posts and notices of a room.
 //! Pure: rows and counts are `store::entries`, deeds are `hall::entries`.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
+    attachments::Attachment,
     ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
     limits,
     mentions::MentionSpan,
@@ -68,7 +71,7 @@ pub struct Entry {
     /// Canvas changes made with it.
     pub canvas_ops: Unfilled,
     /// Files posted with it.
-    pub attachments: Unfilled,
+    pub attachments: Vec<Attachment>,
     /// Reactions to it.
     pub reactions: Unfilled,
     /// When its text was taken out.
@@ -82,16 +85,33 @@ pub struct Entry {
 pub struct PostText(String);
 
 impl PostText {
-    /// Takes a post's text as it is: 1..100,000 characters, kept byte-exact.
+    /// Takes a post's text as it is: 1..100,000 characters, kept byte-exact; it may be `""`
+    /// beside attachments, which are named each once and at most `attachments_max` of them.
     ///
     /// # Errors
-    /// [`Refusal::Validation`] on `text`.
+    /// [`Refusal::Validation`] on `text` and `attachmentIds`.
     ///
     /// Source: contract 2.3.
-    pub fn parse(text: String) -> Result<Self, Refusal> {
+    pub fn parse(
+        text: String,
+        attachment_ids: &[String],
+        attachments_max: usize,
+    ) -> Result<Self, Refusal> {
         let mut check = Check::new();
         let range = limits::ENTRY_CHARS;
-        check.chars("text", &text, *range.start(), *range.end());
+        let least = if attachment_ids.is_empty() {
+            *range.start()
+        } else {
+            0
+        };
+        check.chars("text", &text, least, *range.end());
+        if attachment_ids.len() > attachments_max {
+            check.fail("attachmentIds", format!("at most {attachments_max}"));
+        }
+        let distinct: HashSet<&String> = attachment_ids.iter().collect();
+        if distinct.len() < attachment_ids.len() {
+            check.fail("attachmentIds", "must name each file once");
+        }
         check.done()?;
         Ok(Self(text))
     }
@@ -141,11 +161,32 @@ mod tests {
             ("a\0b".to_owned(), false),
         ] {
             assert_eq!(
-                PostText::parse(text.clone()).is_ok(),
+                PostText::parse(text.clone(), &[], 10).is_ok(),
                 fits,
                 "{}",
                 text.len()
             );
+        }
+    }
+    #[test]
+    fn a_post_may_be_silent_beside_files_which_it_names_once_and_within_their_number() {
+        let ids = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        for (text, names, wrong) in [
+            ("", ids(&["a"]), vec![]),
+            ("look", ids(&["a", "b"]), vec![]),
+            ("", ids(&[]), vec!["text"]),
+            ("look", ids(&["a", "a"]), vec!["attachmentIds"]),
+            ("look", ids(&["a", "b", "c"]), vec!["attachmentIds"]),
+            ("a\0b", ids(&["a", "a"]), vec!["attachmentIds", "text"]),
+        ] {
+            let found = match PostText::parse(text.to_owned(), &names, 2) {
+                Ok(_) => Vec::new(),
+                Err(Refusal::Validation(invalid)) => invalid.field_errors.into_keys().collect(),
+                Err(other) => panic!("{other:?}"),
+            };
+            assert_eq!(found, wrong, "{text:?} {names:?}");
         }
     }
 }

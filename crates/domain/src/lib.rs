@@ -2,10 +2,12 @@
 //! Pure: no I/O, no async, no clock; time and randomness are arguments.
 
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod entries;
 pub mod events;
+pub mod export;
 pub mod ids;
 pub mod limits;
 pub mod members;

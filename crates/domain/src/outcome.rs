@@ -34,6 +34,8 @@ impl From<Fault> for Error {
 pub enum Thing {
     /// An agent of the registry.
     Agent,
+    /// A file of a room.
+    Attachment,
     /// An author.
     Author,
     /// An entry of a room.
@@ -153,6 +155,16 @@ pub enum Refusal {
     RoomArchived,
     /// The caller sees the room but is no member.
     NotAMember,
+    /// An upload brings no file.
+    AttachmentMissing,
+    /// An upload brings more files than an entry takes; holds how many that is.
+    TooManyAttachments(usize),
+    /// A file is larger than may be attached; holds the bytes that may.
+    AttachmentTooLarge(u64),
+    /// The attachment is part of an entry already.
+    AttachmentAlreadyPosted,
+    /// Attachments take all the bytes they may; holds how many that is.
+    AttachmentStoreFull(u64),
     /// An agent with this folder and runtime exists already.
     AgentExists(AgentId),
     /// The agent is retired.

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
 
-use guildhall_domain::Fault;
+use guildhall_domain::{Fault, attachments::AttachmentLimits};
 use guildhall_hall::{
     Clock, Hall, Opening,
     peers::{self, Peers},
@@ -102,6 +102,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         roots: config.roots,
         streams: config.streams,
         retention: Retention::default(),
+        attachments: AttachmentLimits::default(),
     })
     .await?;
     let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);

@@ -5,18 +5,18 @@ use guildhall_domain::{
     callers::{AnyCaller, Caller, Gate},
     entries::{EntriesAsk, EntriesPage, Entry, PostText},
     events::Event,
-    ids::{EntryId, RoomId},
+    ids::{AttachmentId, EntryId, RoomId},
     mentions::{self, MentionSpan},
     outcome::Thing,
 };
 use guildhall_store::{
-    Rx, Seen,
+    Rx, Seen, attachments as file_rows,
     entries::{self, NewPost},
     members,
 };
 
 use crate::{
-    Hall,
+    Hall, attachments,
     sight::{self, Sight},
 };
 
@@ -24,14 +24,23 @@ impl Hall {
     /// Writes a post; its mentions are resolved now and for good.
     ///
     /// # Errors
-    /// `NotFound`, [`Refusal::RoomArchived`], [`Refusal::NotAMember`].
-    pub async fn post(&self, by: &AnyCaller, room: RoomId, text: PostText) -> Result<Entry> {
+    /// `NotFound` for the room or a file, [`Refusal::RoomArchived`], [`Refusal::NotAMember`],
+    /// [`Refusal::AttachmentAlreadyPosted`].
+    pub async fn post(
+        &self,
+        by: &AnyCaller,
+        room: RoomId,
+        text: PostText,
+        files: Vec<AttachmentId>,
+    ) -> Result<Entry> {
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(EntryId::from_bytes);
         self.store()
             .write(move |tx| {
                 let sight = sight::room(tx, &by, room)?;
+                let files = attachments::to_post(tx, &by, room, &files)?;
                 sight.writable()?;
+                let files = attachments::unposted(files)?;
                 let post = NewPost {
                     id,
                     room,
@@ -41,7 +50,8 @@ impl Hall {
                     cascade_depth: depth(&by, &sight),
                     now,
                 };
-                let entry = entries::insert(tx, post)?;
+                let mut entry = entries::insert(tx, post)?;
+                file_rows::post(tx, &mut entry, files)?;
                 tx.append(
                     now,
                     Some(by.author),

@@ -3,9 +3,12 @@
 //! transaction. It knows nothing of HTTP.
 
 pub mod agents;
+pub mod attachments;
 pub mod authors;
+mod blobs;
 pub mod callers;
 pub mod entries;
+pub mod export;
 pub mod members;
 pub mod read_cursors;
 pub mod retention;
@@ -14,6 +17,7 @@ mod sight;
 pub mod signals;
 mod start;
 pub mod streams;
+mod sweep;
 pub mod tasks;
 pub mod tokens;
 
@@ -21,13 +25,14 @@ use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
     Fault, Moment, Result,
+    attachments::AttachmentLimits,
     ids::{AuthorId, LogId},
     limits,
     outcome::FaultKind,
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{disk, folders::Folders};
+use guildhall_world::{blobs::Blobs, disk, folders::Folders};
 use tokio::sync::broadcast;
 
 pub use guildhall_store::{Seen, Written};
@@ -48,6 +53,8 @@ struct Inner {
     store: Store,
     clock: Clock,
     folders: Arc<Folders>,
+    blobs: Arc<Blobs>,
+    attachment_limits: AttachmentLimits,
     data_dir: PathBuf,
     log_id: LogId,
     owner: AuthorId,
@@ -127,6 +134,8 @@ impl Hall {
                 store: parts.store,
                 clock: parts.clock,
                 folders: Arc::new(parts.folders),
+                blobs: Arc::new(parts.blobs),
+                attachment_limits: parts.attachment_limits,
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
                 owner: parts.owner,

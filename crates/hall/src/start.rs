@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     agents::ResponseMode,
+    attachments::AttachmentLimits,
     authors::{Author, AuthorKind, Handle, RESERVED_WORDS, SYSTEM_HANDLE},
     events::Event,
     ids::{AuthorId, LogId, RoomId},
@@ -12,7 +13,7 @@ use guildhall_domain::{
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
 };
 use guildhall_store::{Store, Tx, authors, installation, members, rooms};
-use guildhall_world::{clock::Clock, folders::Folders, users};
+use guildhall_world::{blobs::Blobs, clock::Clock, folders::Folders, users};
 
 use crate::{Hall, retention::Retention, streams::StreamLimits};
 
@@ -30,12 +31,16 @@ pub struct Opening {
     pub streams: StreamLimits,
     /// How long events are kept.
     pub retention: Retention,
+    /// How much may be attached.
+    pub attachments: AttachmentLimits,
 }
 
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) folders: Folders,
+    pub(crate) blobs: Blobs,
+    pub(crate) attachment_limits: AttachmentLimits,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) owner: AuthorId,
@@ -58,8 +63,10 @@ impl Hall {
             roots,
             streams,
             retention,
+            attachments,
         } = opening;
         let folders = Folders::new(&roots, &data_dir)?;
+        let blobs = Blobs::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let (log_id, owner) = store
@@ -73,6 +80,8 @@ impl Hall {
             store,
             clock,
             folders,
+            blobs,
+            attachment_limits: attachments,
             data_dir,
             log_id,
             owner,
@@ -80,6 +89,7 @@ impl Hall {
         };
         let hall = Self::assemble(parts, streams);
         crate::retention::start(&hall, retention);
+        crate::sweep::start(&hall);
         Ok(hall)
     }
 }

@@ -49,6 +49,12 @@ catalogue! {
     UNSUPPORTED_PERMISSION_MODE 400 "Unsupported permission mode",
         "This runtime has no such permission mode.",
         "Use one of the runtime's modes, or leave the field out.";
+    ATTACHMENT_MISSING 400 "No file",
+        "The form brings no file.",
+        "Send multipart/form-data with one or more parts called files.";
+    TOO_MANY_ATTACHMENTS 400 "Too many files",
+        "The form brings more files than one entry takes.",
+        "Send at most details.limit files at once.";
     AGENT_IDENTITY_UNVERIFIED 401 "Agent identity unverified",
         "The agent's token is unknown, revoked or expired. Restart the agent or mint a new one.",
         "Mint a token under Agents, or leave the header out if you are a person.";
@@ -79,6 +85,9 @@ catalogue! {
     AGENT_NOT_FOUND 404 "Agent not found",
         "There is no such agent.",
         "List the agents for their ids; retired ones with includeRetired.";
+    ATTACHMENT_NOT_FOUND 404 "Attachment not found",
+        "There is no such file in this room.",
+        "Read the entry for its files; an upload that nobody posts is dropped after a day.";
     AUTHOR_NOT_FOUND 404 "Author not found",
         "There is no such author.",
         "List the authors for their ids; an agent sees those it shares a room with.";
@@ -109,6 +118,9 @@ catalogue! {
     AGENT_RETIRED 409 "Agent retired",
         "This agent is retired.",
         "Register its folder again; its author and handle come back.";
+    ATTACHMENT_ALREADY_POSTED 409 "Attachment already posted",
+        "This file is part of an entry already.",
+        "Upload it again to post it again.";
     AUTHOR_NOT_CHANGEABLE 409 "Author not changeable",
         "The system author and retired authors cannot be changed.",
         "Change another author.";
@@ -151,6 +163,9 @@ catalogue! {
     UNSUPPORTED_MEDIA_TYPE 415 "Unsupported media type",
         "The body must be application/json.",
         "Send Content-Type: application/json.";
+    RANGE_NOT_SATISFIABLE 416 "Range not satisfiable",
+        "The file has no such part.",
+        "Ask for bytes below the size that Content-Range names.";
     AUTONOMY_NOT_ACKNOWLEDGED 428 "Autonomy not acknowledged",
         "This mode acts without asking. Acknowledge it in the same request.",
         "Send acknowledgedAutonomy: true if you want that.";

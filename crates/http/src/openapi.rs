@@ -28,6 +28,7 @@ use crate::routes;
         (name = "rooms", description = "Channels and direct messages"),
         (name = "members", description = "Who belongs to a room"),
         (name = "entries", description = "What is written in a room"),
+        (name = "attachments", description = "Files posted in a room"),
         (name = "read cursors", description = "How far a person has read"),
         (name = "signals", description = "What is true only for a moment"),
         (name = "streams", description = "What happens, as it happens"),

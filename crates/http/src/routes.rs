@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        agents, authors, callers, entries, members, operating, read_cursors, rooms, signals,
-        streams, tokens,
+        agents, attachments, authors, callers, entries, export, members, operating, read_cursors,
+        rooms, signals, streams, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -35,6 +35,9 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(members::change, members::remove))
         .routes(routes!(entries::list, entries::post))
         .routes(routes!(entries::get))
+        .routes(routes!(attachments::upload))
+        .routes(routes!(attachments::get))
+        .routes(routes!(export::room))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
         // Streams

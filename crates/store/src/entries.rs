@@ -9,7 +9,7 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, rooms,
+    Rx, Tx, attachments, rooms,
     rows::{self, count, moment, stored, word, word_of},
 };
 
@@ -62,6 +62,7 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
     if !forward {
         entries.reverse();
     }
+    attachments::fill(db, room, &mut entries)?;
     Ok(EntriesPage { entries, has_more })
 }
 
@@ -70,11 +71,13 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option<Entry>> {
-    db.first(
+    let mut found = db.first(
         &format!("SELECT {COLUMNS} FROM entries WHERE id = $1 AND room_id = $2 AND seq > $3"),
         (id.as_bytes(), room.as_bytes(), stored(floor)),
         read,
-    )
+    )?;
+    attachments::fill(db, room, found.as_mut_slice())?;
+    Ok(found)
 }
 
 /// Writes a post and moves every count it touches.
@@ -130,7 +133,7 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
         cascade_root_id: post.id,
         cascade_depth: post.cascade_depth,
         canvas_ops: [],
-        attachments: [],
+        attachments: Vec::new(),
         reactions: [],
         redacted_at: None,
         created_at: post.now,
@@ -182,7 +185,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         cascade_root_id: rows::id(row, 7, EntryId::from_bytes)?,
         cascade_depth: row.get(8)?,
         canvas_ops: [],
-        attachments: [],
+        attachments: Vec::new(),
         reactions: [],
         redacted_at: None,
         created_at: moment(row, 9)?,

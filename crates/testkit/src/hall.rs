@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::Moment;
+use guildhall_domain::{Moment, attachments::AttachmentLimits};
 use guildhall_hall::{
     Clock, Hall, Opening,
     peers::{PeerWord, Peers, Script, own_uid},
@@ -56,6 +56,8 @@ pub struct Options {
     pub retention: Retention,
     /// How many streams may be open.
     pub streams: StreamLimits,
+    /// How much may be attached.
+    pub attachments: AttachmentLimits,
 }
 
 /// A running hall, alone in its folder.
@@ -112,6 +114,7 @@ impl TestHall {
             roots: vec![self.scratch.path().join("work")],
             streams: self.options.streams,
             retention: self.options.retention,
+            attachments: self.options.attachments,
         })
         .await
         .unwrap();

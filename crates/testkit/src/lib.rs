@@ -10,6 +10,7 @@
 
 mod answers;
 mod callers;
+mod forms;
 mod frames;
 mod hall;
 mod log;
@@ -17,6 +18,7 @@ mod raw;
 
 pub use answers::Answer;
 pub use callers::{Ask, Caller};
+pub use forms::{BOUNDARY, File, form};
 pub use frames::{Frame, Socket, Stream};
 pub use hall::{Options, TestHall};
 pub use log::EventLog;

@@ -9,7 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::{
+    attachments::Attachment,
+    fields::{Ask, Fields},
+};
 
 /// Whether an author wrote it or the room tells something.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -70,29 +73,6 @@ pub struct CanvasOp {
     pub content_type: String,
     /// Its title.
     pub title: String,
-}
-
-/// A file posted with an entry.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Attachment {
-    /// Its id.
-    pub id: String,
-    /// Its room.
-    pub room_id: String,
-    /// At most 255 characters.
-    pub name: String,
-    /// Its media type.
-    pub mime_type: String,
-    /// Bytes.
-    pub size: u64,
-    /// 64 hex digits.
-    pub sha256: String,
-    /// `image` or null.
-    #[schema(required = true)]
-    pub preview: Option<String>,
-    /// Where it is served.
-    pub url: String,
 }
 
 /// Who reacted with one emoji.
@@ -191,7 +171,7 @@ impl From<entries::Entry> for Entry {
             cascade_root_id: entry.cascade_root_id,
             cascade_depth: entry.cascade_depth,
             canvas_ops: Vec::new(),
-            attachments: Vec::new(),
+            attachments: entry.attachments.into_iter().map(Into::into).collect(),
             reactions: Vec::new(),
             redacted_at: entry.redacted_at,
             created_at: entry.created_at,
@@ -231,23 +211,27 @@ impl From<entries::EntriesPage> for Entries {
 
 /// Writes a post.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Post {
-    /// 1..100,000 characters.
+    /// 1..100,000 characters; may be `""` with attachments.
     #[schema(example = "@ada the build is green")]
     pub text: String,
+    /// At most 10 files that the caller uploaded to this room, each once.
+    #[schema(example = json!([]))]
+    pub attachment_ids: Option<Vec<String>>,
 }
 
 impl Ask for Post {
-    /// Threads and attachments are refused and not ignored: a reply that lands elsewhere, or
-    /// without its files, would be worse than none.
+    /// Threads are refused and not ignored: a reply that lands elsewhere would be worse than
+    /// none.
     fn read(fields: &mut Fields) -> Self {
-        for later in ["threadRootEntryId", "attachmentIds"] {
-            if fields.is_set(later) {
-                fields.fail_field(later, "is not supported by this version");
-            }
+        let later = "threadRootEntryId";
+        if fields.is_set(later) {
+            fields.fail_field(later, "is not supported by this version");
         }
         Self {
             text: fields.text("text"),
+            attachment_ids: fields.maybe_texts("attachmentIds"),
         }
     }
 }

@@ -147,6 +147,11 @@ impl Fields {
         texts
     }
 
+    /// A list of texts that may be absent or null.
+    pub fn maybe_texts(&mut self, name: &str) -> Option<Vec<String>> {
+        self.is_set(name).then(|| self.texts(name))
+    }
+
     /// Whether a field is there and holds something: not null, and no empty list.
     pub fn is_set(&self, name: &str) -> bool {
         match self.map.get(name) {

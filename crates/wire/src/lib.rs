@@ -2,11 +2,13 @@
 //! domain's values. Nothing here does anything.
 
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod entries;
 pub mod errors;
 pub mod events;
+pub mod export;
 pub mod fields;
 pub mod health;
 pub mod members;

@@ -4,7 +4,7 @@ use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::AnyCaller,
     entries::{EntriesAsk, PostText},
-    ids::{EntryId, RoomId},
+    ids::{AttachmentId, EntryId, RoomId},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
@@ -40,8 +40,8 @@ impl FromQuery for ListEntries {
     request_body = Post,
     responses((status = 201, body = Posted),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
-        (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER", body = ErrorEnvelope)),
+        (status = 404, description = "ROOM_NOT_FOUND, ATTACHMENT_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, ATTACHMENT_ALREADY_POSTED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn post(
     State(hall): State<Hall>,
@@ -49,8 +49,11 @@ pub async fn post(
     Path(room): Path<RoomId>,
     Body(ask): Body<Post>,
 ) -> ApiResult<(StatusCode, Json<Posted>)> {
-    let text = PostText::parse(ask.text)?;
-    let entry = hall.post(&by, room, text).await?.into();
+    let files = ask.attachment_ids.unwrap_or_default();
+    let most = hall.attachment_limits().per_entry_max;
+    let text = PostText::parse(ask.text, &files, most)?;
+    let files = files.iter().map(|id| AttachmentId::named(id)).collect();
+    let entry = hall.post(&by, room, text, files).await?.into();
     Ok((
         StatusCode::CREATED,
         Json(Posted {

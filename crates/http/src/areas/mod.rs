@@ -1,9 +1,11 @@
 //! The areas of the interface, one file each, under the same names as on the other floors.
 
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod entries;
+pub mod export;
 pub mod members;
 pub mod operating;
 pub mod read_cursors;

@@ -68,7 +68,7 @@ fn every_operation_has_a_row_with_its_gate_and_no_row_stands_for_nothing() {
 
 /// The row's path with ids of things that exist; the last one of a DELETE names nothing, so
 /// that the table changes nothing.
-fn address(row: &Row<'_>, room: &str, entry: &str, ada: &Caller) -> String {
+fn address(row: &Row<'_>, room: &str, entry: &str, file: &str, ada: &Caller) -> String {
     let is_agents = row.path.starts_with("/api/agents");
     let id = if is_agents { ada.agent() } else { room };
     let mut path = row.path.to_owned();
@@ -79,6 +79,7 @@ fn address(row: &Row<'_>, room: &str, entry: &str, ada: &Caller) -> String {
     path.replace("{id}", id)
         .replace("{authorId}", ada.author())
         .replace("{entryId}", entry)
+        .replace("{attachmentId}", file)
         .replace("{code}", "NOT_FOUND")
         .replace("{path}", "none.js")
 }
@@ -88,8 +89,14 @@ async fn every_kind_of_caller_gets_what_the_table_says() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let room = t.team().await;
-    let entry = t.say(&t.owner(), &room, "hello").await;
-    let entry = entry["id"].as_str().unwrap();
+    let file = t
+        .upload(&t.owner(), &room, ("a.txt", "text/plain", b"a"))
+        .await;
+    let file = file["id"].as_str().unwrap();
+    let post = json!({"text": "hello", "attachmentIds": [file]});
+    let path = format!("/api/rooms/{room}/entries");
+    let posted = t.owner().post(&path, post).await.ok(201);
+    let entry = posted["entry"]["id"].as_str().unwrap();
     let document = document();
     let callers = [
         ("another user", t.stranger()),
@@ -104,7 +111,7 @@ async fn every_kind_of_caller_gets_what_the_table_says() {
     let before = t.rows();
     let mut wrong = Vec::new();
     for row in rows() {
-        let path = address(&row, &room, entry, &ada);
+        let path = address(&row, &room, entry, file, &ada);
         let operation = &document["paths"][row.path][row.method.to_lowercase()];
         let has_body = operation["requestBody"].is_object();
         for ((kind, caller), expected) in callers.iter().zip(&row.cells) {
