@@ -8,7 +8,7 @@ use crate::{
     limits,
 };
 
-/// How much may be attached. Source: contract 2.9.
+/// How much may be attached; settings say it. Source: contract 2.9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttachmentLimits {
     /// Bytes of one file.
@@ -17,16 +17,6 @@ pub struct AttachmentLimits {
     pub per_entry_max: usize,
     /// Bytes of all stored files together.
     pub store_bytes_max: u64,
-}
-
-impl Default for AttachmentLimits {
-    fn default() -> Self {
-        Self {
-            bytes_max: limits::ATTACHMENT_BYTES_MAX,
-            per_entry_max: limits::ATTACHMENTS_PER_ENTRY_MAX,
-            store_bytes_max: limits::ATTACHMENT_STORE_BYTES_MAX,
-        }
-    }
 }
 
 /// The SHA-256 of a file's bytes, which is also its name in the store.

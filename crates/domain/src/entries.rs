@@ -86,17 +86,13 @@ pub struct PostText(String);
 
 impl PostText {
     /// Takes a post's text as it is: 1..100,000 characters, kept byte-exact; it may be `""`
-    /// beside attachments, which are named each once and at most `attachments_max` of them.
+    /// beside attachments, which are named each once.
     ///
     /// # Errors
     /// [`Refusal::Validation`] on `text` and `attachmentIds`.
     ///
     /// Source: contract 2.3.
-    pub fn parse(
-        text: String,
-        attachment_ids: &[String],
-        attachments_max: usize,
-    ) -> Result<Self, Refusal> {
+    pub fn parse(text: String, attachment_ids: &[String]) -> Result<Self, Refusal> {
         let mut check = Check::new();
         let range = limits::ENTRY_CHARS;
         let least = if attachment_ids.is_empty() {
@@ -105,9 +101,6 @@ impl PostText {
             0
         };
         check.chars("text", &text, least, *range.end());
-        if attachment_ids.len() > attachments_max {
-            check.fail("attachmentIds", format!("at most {attachments_max}"));
-        }
         let distinct: HashSet<&String> = attachment_ids.iter().collect();
         if distinct.len() < attachment_ids.len() {
             check.fail("attachmentIds", "must name each file once");
@@ -161,7 +154,7 @@ mod tests {
             ("a\0b".to_owned(), false),
         ] {
             assert_eq!(
-                PostText::parse(text.clone(), &[], 10).is_ok(),
+                PostText::parse(text.clone(), &[]).is_ok(),
                 fits,
                 "{}",
                 text.len()
@@ -169,7 +162,7 @@ mod tests {
         }
     }
     #[test]
-    fn a_post_may_be_silent_beside_files_which_it_names_once_and_within_their_number() {
+    fn a_post_may_be_silent_beside_files_which_it_names_once() {
         let ids = |names: &[&str]| -> Vec<String> {
             names.iter().map(|name| (*name).to_owned()).collect()
         };
@@ -178,10 +171,9 @@ mod tests {
             ("look", ids(&["a", "b"]), vec![]),
             ("", ids(&[]), vec!["text"]),
             ("look", ids(&["a", "a"]), vec!["attachmentIds"]),
-            ("look", ids(&["a", "b", "c"]), vec!["attachmentIds"]),
             ("a\0b", ids(&["a", "a"]), vec!["attachmentIds", "text"]),
         ] {
-            let found = match PostText::parse(text.to_owned(), &names, 2) {
+            let found = match PostText::parse(text.to_owned(), &names) {
                 Ok(_) => Vec::new(),
                 Err(Refusal::Validation(invalid)) => invalid.field_errors.into_keys().collect(),
                 Err(other) => panic!("{other:?}"),

@@ -31,12 +31,6 @@ pub const ROOM_TOPIC_CHARS_MAX: usize = 500;
 pub const SLUG_CHARS_MAX: usize = 80;
 /// Characters of an entry's text.
 pub const ENTRY_CHARS: RangeInclusive<usize> = 1..=100_000;
-/// Bytes of one attached file: 10 MiB.
-pub const ATTACHMENT_BYTES_MAX: u64 = 10 * 1024 * 1024;
-/// Files attached to one entry, and sent in one upload.
-pub const ATTACHMENTS_PER_ENTRY_MAX: usize = 10;
-/// Bytes of all stored files together: 5 GiB.
-pub const ATTACHMENT_STORE_BYTES_MAX: u64 = 5 * 1024 * 1024 * 1024;
 /// Characters of an attachment's name.
 pub const ATTACHMENT_NAME_CHARS_MAX: usize = 255;
 /// Characters of an attachment's declared media type.

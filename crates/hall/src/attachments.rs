@@ -13,10 +13,11 @@ use guildhall_domain::{
 use guildhall_store::{
     Rx, Tx,
     attachments::{self, Known, NewAttachment},
+    settings,
 };
 use guildhall_world::blobs::{Blob, Draft, Kept};
 
-use crate::{Hall, sight};
+use crate::{Hall, repeats::Once, sight};
 
 /// Files on their way into a room: all of them arrive, or none. Dropping it forgets them.
 pub struct Upload {
@@ -45,25 +46,22 @@ pub struct Stored {
 }
 
 impl Hall {
-    /// How much may be attached.
-    pub fn attachment_limits(&self) -> AttachmentLimits {
-        self.inner.attachment_limits
-    }
-
     /// Opens the way for files into a room, before anything of them is read.
     ///
     /// # Errors
     /// `NotFound`, [`Refusal::RoomArchived`], [`Refusal::NotAMember`].
     pub async fn begin_upload(&self, by: &AnyCaller, room: RoomId) -> Result<Upload> {
         let by = *by.caller();
-        self.store()
-            .read(move |db| Ok(sight::room(db, &by, room)?.writable()?))
-            .await?;
+        let read = self.store().read(move |db| {
+            sight::room(db, &by, room)?.writable()?;
+            settings::attachment_limits(db)
+        });
+        let limits = read.await?.value;
         Ok(Upload {
             hall: self.clone(),
             by,
             room,
-            limits: self.attachment_limits(),
+            limits,
             files: Vec::new(),
         })
     }
@@ -150,7 +148,7 @@ impl Upload {
     /// # Errors
     /// [`Refusal::AttachmentMissing`], [`Refusal::AttachmentStoreFull`], and again the refusals
     /// of [`Hall::begin_upload`], because the room may have changed meanwhile.
-    pub async fn finish(self) -> Result<Vec<Attachment>> {
+    pub async fn finish(self, once: Once<Vec<Attachment>>) -> Result<Vec<Attachment>> {
         let Self {
             hall,
             by,
@@ -169,14 +167,17 @@ impl Upload {
         let digests = kept.iter().map(|(kept, _)| kept.digest).collect();
         let now = hall.now();
         let noted = hall.store().write(move |tx| {
-            sight::room(tx, &by, room)?.writable()?;
-            let mut noted = Vec::with_capacity(kept.len());
-            for (blob, file) in &kept {
-                noted.push(note(tx, &by, room, blob, file, now)?);
-            }
-            if attachments::bytes_stored(tx)? > limits.store_bytes_max {
-                return Err(Refusal::AttachmentStoreFull(limits.store_bytes_max).into());
-            }
+            let noted = once.run(tx, now, |tx| {
+                sight::room(tx, &by, room)?.writable()?;
+                let mut noted = Vec::with_capacity(kept.len());
+                for (blob, file) in &kept {
+                    noted.push(note(tx, &by, room, blob, file, now)?);
+                }
+                if attachments::bytes_stored(tx)? > limits.store_bytes_max {
+                    return Err(Refusal::AttachmentStoreFull(limits.store_bytes_max).into());
+                }
+                Ok(noted)
+            })?;
             // The claims on the blobs go with the answer, so that they outlast the commit also
             // when nobody waits for it any more.
             Ok((noted, kept))
@@ -241,6 +242,21 @@ fn hidden(error: Error) -> Error {
         Error::Refusal(Refusal::NotFound(_)) => Refusal::NotFound(Thing::Attachment).into(),
         other => other,
     }
+}
+
+/// Holds back a post with more files than an entry takes.
+///
+/// # Errors
+/// [`Refusal::Validation`] on `attachmentIds`.
+pub(crate) fn require_few(db: &Rx<'_>, ids: &[AttachmentId]) -> Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let most = settings::attachment_limits(db)?.per_entry_max;
+    if ids.len() > most {
+        return Err(Refusal::field("attachmentIds", format!("at most {most}")).into());
+    }
+    Ok(())
 }
 
 /// The files that a post brings along.

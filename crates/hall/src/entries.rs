@@ -12,11 +12,12 @@ use guildhall_domain::{
 use guildhall_store::{
     Rx, Seen, attachments as file_rows,
     entries::{self, NewPost},
-    members,
+    members, settings,
 };
 
 use crate::{
     Hall, attachments,
+    repeats::Once,
     sight::{self, Sight},
 };
 
@@ -25,41 +26,42 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for the room or a file, [`Refusal::RoomArchived`], [`Refusal::NotAMember`],
-    /// [`Refusal::AttachmentAlreadyPosted`].
+    /// [`Refusal::AttachmentAlreadyPosted`], [`Refusal::Validation`] for too many files.
     pub async fn post(
         &self,
         by: &AnyCaller,
         room: RoomId,
         text: PostText,
         files: Vec<AttachmentId>,
+        once: Once<Entry>,
     ) -> Result<Entry> {
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(EntryId::from_bytes);
         self.store()
             .write(move |tx| {
-                let sight = sight::room(tx, &by, room)?;
-                let files = attachments::to_post(tx, &by, room, &files)?;
-                sight.writable()?;
-                let files = attachments::unposted(files)?;
-                let post = NewPost {
-                    id,
-                    room,
-                    author: by.author,
-                    mention_spans: resolve(tx, room, text.as_str())?,
-                    text: text.into_string(),
-                    cascade_depth: depth(&by, &sight),
-                    now,
-                };
-                let mut entry = entries::insert(tx, post)?;
-                file_rows::post(tx, &mut entry, files)?;
-                tx.append(
-                    now,
-                    Some(by.author),
-                    &Event::EntryAdded {
+                once.run(tx, now, |tx| {
+                    attachments::require_few(tx, &files)?;
+                    let sight = sight::room(tx, &by, room)?;
+                    let files = attachments::to_post(tx, &by, room, &files)?;
+                    sight.writable()?;
+                    let files = attachments::unposted(files)?;
+                    let post = NewPost {
+                        id,
+                        room,
+                        author: by.author,
+                        mention_spans: resolve(tx, room, text.as_str())?,
+                        text: text.into_string(),
+                        cascade_depth: depth(tx, &by, &sight)?,
+                        now,
+                    };
+                    let mut entry = entries::insert(tx, post)?;
+                    file_rows::post(tx, &mut entry, files)?;
+                    let event = Event::EntryAdded {
                         entry: entry.clone(),
-                    },
-                )?;
-                Ok(entry)
+                    };
+                    tx.append(now, Some(by.author), &event)?;
+                    Ok(entry)
+                })
             })
             .await
     }
@@ -114,10 +116,10 @@ fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
 
 /// A person's post begins a cascade; an agent's post outside a turn ends one, so that it
 /// starts nobody.
-fn depth(by: &Caller, sight: &Sight) -> u32 {
-    if by.is_human() {
-        0
-    } else {
-        sight.standing.max_agent_depth
+fn depth(db: &Rx<'_>, by: &Caller, sight: &Sight) -> Result<u32> {
+    match sight.standing.max_agent_depth {
+        _ if by.is_human() => Ok(0),
+        Some(depth) => Ok(depth),
+        None => Ok(settings::turn_limits(db)?.max_agent_depth),
     }
 }

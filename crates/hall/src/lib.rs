@@ -11,8 +11,10 @@ pub mod entries;
 pub mod export;
 pub mod members;
 pub mod read_cursors;
+pub mod repeats;
 pub mod retention;
 pub mod rooms;
+pub mod settings;
 mod sight;
 pub mod signals;
 mod start;
@@ -25,7 +27,6 @@ use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
     Fault, Moment, Result,
-    attachments::AttachmentLimits,
     ids::{AuthorId, LogId},
     limits,
     outcome::FaultKind,
@@ -35,7 +36,7 @@ use guildhall_store::Store;
 use guildhall_world::{blobs::Blobs, disk, folders::Folders};
 use tokio::sync::broadcast;
 
-pub use guildhall_store::{Seen, Written};
+pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
@@ -54,7 +55,6 @@ struct Inner {
     clock: Clock,
     folders: Arc<Folders>,
     blobs: Arc<Blobs>,
-    attachment_limits: AttachmentLimits,
     data_dir: PathBuf,
     log_id: LogId,
     owner: AuthorId,
@@ -135,7 +135,6 @@ impl Hall {
                 clock: parts.clock,
                 folders: Arc::new(parts.folders),
                 blobs: Arc::new(parts.blobs),
-                attachment_limits: parts.attachment_limits,
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
                 owner: parts.owner,

@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     agents::ResponseMode,
-    attachments::AttachmentLimits,
     authors::{Author, AuthorKind, Handle, RESERVED_WORDS, SYSTEM_HANDLE},
     events::Event,
     ids::{AuthorId, LogId, RoomId},
     limits,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
+    settings::FILES_ROOTS,
 };
-use guildhall_store::{Store, Tx, authors, installation, members, rooms};
+use guildhall_store::{
+    Store, Tx, authors, installation, members, rooms,
+    settings::{self, Configured},
+};
 use guildhall_world::{blobs::Blobs, clock::Clock, folders::Folders, users};
 
 use crate::{Hall, retention::Retention, streams::StreamLimits};
@@ -25,14 +28,14 @@ pub struct Opening {
     pub database: PathBuf,
     /// Where "now" comes from.
     pub clock: Clock,
-    /// The folders agents may work beneath.
+    /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
+    /// The settings that file, environment and flags name.
+    pub configured: Configured,
     /// How many streams may be open.
     pub streams: StreamLimits,
     /// How long events are kept.
     pub retention: Retention,
-    /// How much may be attached.
-    pub attachments: AttachmentLimits,
 }
 
 pub(crate) struct Parts {
@@ -40,7 +43,6 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) folders: Folders,
     pub(crate) blobs: Blobs,
-    pub(crate) attachment_limits: AttachmentLimits,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) owner: AuthorId,
@@ -61,27 +63,36 @@ impl Hall {
             database,
             clock,
             roots,
+            configured,
             streams,
             retention,
-            attachments,
         } = opening;
-        let folders = Folders::new(&roots, &data_dir)?;
         let blobs = Blobs::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
-        let (log_id, owner) = store
-            .write(move |tx| match known(tx)? {
-                Some(known) => Ok(known),
-                None => found(tx, started_at),
+        let ((log_id, owner), set_roots) = store
+            .write(move |tx| {
+                settings::configure(tx, &configured)?;
+                let known = match known(tx)? {
+                    Some(known) => known,
+                    None => found(tx, started_at)?,
+                };
+                Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
             .await
             .map_err(as_fault)?;
+        let set_roots: Vec<PathBuf> = set_roots.texts().iter().map(PathBuf::from).collect();
+        let roots = if set_roots.is_empty() {
+            roots
+        } else {
+            set_roots
+        };
+        let folders = Folders::new(&roots, &data_dir)?;
         let parts = Parts {
             store,
             clock,
             folders,
             blobs,
-            attachment_limits: attachments,
             data_dir,
             log_id,
             owner,
@@ -97,7 +108,7 @@ impl Hall {
 fn as_fault(error: Error) -> Fault {
     match error {
         Error::Fault(fault) => fault,
-        Error::Refusal(refusal) => Fault::broken("opening the hall", format!("{refusal:?}")),
+        other => Fault::broken("opening the hall", format!("{other:?}")),
     }
 }
 

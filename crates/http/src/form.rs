@@ -22,6 +22,7 @@ use guildhall_hall::attachments::Upload;
 use http_body_util::BodyExt;
 use multer::{Field, Multipart};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
@@ -53,11 +54,12 @@ impl<S: Sync> FromRequest<S> for Form {
 }
 
 impl Form {
-    /// Reads the form to its end and hands its files to `upload`.
+    /// Reads the form to its end and hands its files to `upload`; answers the SHA-256 of the
+    /// body.
     ///
     /// # Errors
     /// 413, 415, 408, 400 for a form that cannot be read, and what `upload` refuses.
-    pub async fn receive(self, upload: &mut Upload) -> ApiResult<()> {
+    pub async fn receive(self, upload: &mut Upload) -> ApiResult<[u8; 32]> {
         let limits = upload.limits();
         let most = bytes_max(limits);
         let headers = self.0.headers();
@@ -65,34 +67,38 @@ impl Form {
             return Err(Trouble::TooLarge(most).into());
         }
         let boundary = boundary(headers)?;
-        let unparsed = Arc::new(AtomicUsize::new(0));
-        let pieces = pieces(self.0.into_body(), most, Arc::clone(&unparsed));
-        let mut parts = Multipart::new(pieces, boundary);
-        for _ in 0..=limits.per_entry_max + FIELDS_BESIDE_FILES {
-            let Some(mut part) = parts
-                .next_field()
-                .await
-                .map_err(|error| unreadable(&error))?
-            else {
-                return Ok(());
-            };
-            let is_file = is_file(&part);
-            if is_file {
-                let name = part.file_name().unwrap_or_default();
-                let kind = part.headers().get(header::CONTENT_TYPE);
-                let kind = kind.and_then(|kind| kind.to_str().ok());
-                upload.begin_file(name, kind).await?;
-            }
+        let mut pieces = Pieces::new(self.0.into_body(), most);
+        hand_on(&mut pieces, boundary, upload).await?;
+        pieces.to_the_end().await.map_err(Into::into)
+    }
+}
+
+/// Hands the files among the parts to `upload`.
+async fn hand_on(pieces: &mut Pieces, boundary: String, upload: &mut Upload) -> ApiResult<()> {
+    let parts_max = upload.limits().per_entry_max + FIELDS_BESIDE_FILES;
+    let unparsed = Arc::clone(&pieces.unparsed);
+    let mut parts = Multipart::new(pieces.stream(), boundary);
+    for _ in 0..=parts_max {
+        let part = parts.next_field().await;
+        let Some(mut part) = part.map_err(|error| unreadable(&error))? else {
+            return Ok(());
+        };
+        let is_file = is_file(&part);
+        if is_file {
+            let name = part.file_name().unwrap_or_default();
+            let kind = part.headers().get(header::CONTENT_TYPE);
+            let kind = kind.and_then(|kind| kind.to_str().ok());
+            upload.begin_file(name, kind).await?;
+        }
+        unparsed.store(0, Ordering::Relaxed);
+        while let Some(bytes) = part.chunk().await.map_err(|error| unreadable(&error))? {
             unparsed.store(0, Ordering::Relaxed);
-            while let Some(bytes) = part.chunk().await.map_err(|error| unreadable(&error))? {
-                unparsed.store(0, Ordering::Relaxed);
-                if is_file {
-                    upload.write(bytes).await?;
-                }
+            if is_file {
+                upload.write(bytes).await?;
             }
         }
-        Err(invalid("the form has too many parts"))
     }
+    Err(invalid("the form has too many parts"))
 }
 
 /// Bytes of a whole form.
@@ -123,53 +129,47 @@ fn is_file(part: &Field<'_>) -> bool {
     part.name() == Some(FILES) && part.file_name() != Some("")
 }
 
-/// The body in small pieces, within its deadlines and limits; `unparsed` counts the bytes that
-/// the parser was given since it last got anywhere.
-fn pieces(
-    body: Body,
-    most: u64,
-    unparsed: Arc<AtomicUsize>,
-) -> impl Stream<Item = Result<Bytes, Trouble>> + Send {
-    let end = Instant::now() + Duration::from_secs(BODY_TOTAL_S);
-    let start = Pieces {
-        body,
-        left: most,
-        most,
-        end,
-        frame: Bytes::new(),
-        unparsed,
-    };
-    stream::unfold(start, |mut pieces| async move {
-        // The parser takes all there is before it looks at it; a break after each piece makes
-        // it look.
-        tokio::task::yield_now().await;
-        let piece = pieces.next().await.transpose()?;
-        Some((piece, pieces))
-    })
-}
-
+/// The body in small pieces, within its deadlines and limits.
 struct Pieces {
     body: Body,
+    /// Bytes the body may have, and how many of them are left.
     most: u64,
     left: u64,
     end: Instant,
+    /// What came and was not given to the parser yet.
     frame: Bytes,
+    /// Bytes the parser was given since it last got anywhere.
     unparsed: Arc<AtomicUsize>,
+    digest: Sha256,
 }
 
 impl Pieces {
+    fn new(body: Body, most: u64) -> Self {
+        Self {
+            body,
+            most,
+            left: most,
+            end: Instant::now() + Duration::from_secs(BODY_TOTAL_S),
+            frame: Bytes::new(),
+            unparsed: Arc::default(),
+            digest: Sha256::new(),
+        }
+    }
+
+    fn stream(&mut self) -> impl Stream<Item = Result<Bytes, Trouble>> + Send {
+        stream::unfold(self, |pieces| async move {
+            // The parser takes all there is before it looks at it; a break after each piece
+            // makes it look.
+            tokio::task::yield_now().await;
+            let piece = pieces.next().await.transpose()?;
+            Some((piece, pieces))
+        })
+    }
+
+    /// The next piece, for the parser.
     async fn next(&mut self) -> Result<Option<Bytes>, Trouble> {
-        while self.frame.is_empty() {
-            let rest = Instant::now() + Duration::from_secs(BODY_IDLE_S);
-            let frame = timeout_at(self.end.min(rest), self.body.frame()).await;
-            let Some(frame) = frame.map_err(|_| Trouble::TooSlow)? else {
-                return Ok(None);
-            };
-            let frame = frame.map_err(|_| Trouble::Broken)?;
-            self.frame = frame.into_data().unwrap_or_default();
-            let length = self.frame.len() as u64;
-            let left = self.left.checked_sub(length);
-            self.left = left.ok_or(Trouble::TooLarge(self.most))?;
+        if self.frame.is_empty() && !self.more().await? {
+            return Ok(None);
         }
         let piece = self.frame.split_to(self.frame.len().min(PIECE_BYTES));
         let unparsed = self.unparsed.fetch_add(piece.len(), Ordering::Relaxed);
@@ -177,6 +177,32 @@ impl Pieces {
             return Err(Trouble::Endless);
         }
         Ok(Some(piece))
+    }
+
+    /// Takes more of the body; false at its end.
+    async fn more(&mut self) -> Result<bool, Trouble> {
+        while self.frame.is_empty() {
+            let rest = Instant::now() + Duration::from_secs(BODY_IDLE_S);
+            let frame = timeout_at(self.end.min(rest), self.body.frame()).await;
+            let Some(frame) = frame.map_err(|_| Trouble::TooSlow)? else {
+                return Ok(false);
+            };
+            let frame = frame.map_err(|_| Trouble::Broken)?;
+            self.frame = frame.into_data().unwrap_or_default();
+            self.digest.update(&self.frame);
+            let left = self.left.checked_sub(self.frame.len() as u64);
+            self.left = left.ok_or(Trouble::TooLarge(self.most))?;
+        }
+        Ok(true)
+    }
+
+    /// Reads past what may follow the last part; answers the SHA-256 of the whole body.
+    async fn to_the_end(mut self) -> Result<[u8; 32], Trouble> {
+        self.frame.clear();
+        while self.more().await? {
+            self.frame.clear();
+        }
+        Ok(self.digest.finalize().into())
     }
 }
 

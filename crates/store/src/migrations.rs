@@ -8,6 +8,7 @@ use crate::faults::fault;
 /// The schema's steps; the n-th brings version n-1 to n.
 const STEPS: &[&str] = &[
     include_str!("../migrations/0001_rooms.sql"),
+    include_str!("../migrations/0002_conventions.sql"),
     include_str!("../migrations/0006_attachments.sql"),
 ];
 

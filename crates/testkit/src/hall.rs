@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Moment, attachments::AttachmentLimits};
+use guildhall_domain::{
+    Moment,
+    settings::{self, Setting, Source},
+};
 use guildhall_hall::{
     Clock, Hall, Opening,
     peers::{PeerWord, Peers, Script, own_uid},
@@ -56,8 +59,8 @@ pub struct Options {
     pub retention: Retention,
     /// How many streams may be open.
     pub streams: StreamLimits,
-    /// How much may be attached.
-    pub attachments: AttachmentLimits,
+    /// The settings that file, environment and flags name.
+    pub configured: &'static [(&'static Setting, Source, settings::Value)],
 }
 
 /// A running hall, alone in its folder.
@@ -112,9 +115,9 @@ impl TestHall {
             database: data_dir.database(),
             clock: self.clock.clone(),
             roots: vec![self.scratch.path().join("work")],
+            configured: self.options.configured.to_vec(),
             streams: self.options.streams,
             retention: self.options.retention,
-            attachments: self.options.attachments,
         })
         .await
         .unwrap();
@@ -128,6 +131,7 @@ impl TestHall {
             }),
             metrics: Arc::clone(&metrics),
             rate_limit: Arc::new(RateLimit::default()),
+            running: Arc::default(),
         };
         let door = Door {
             router: routes::router(state),
@@ -267,6 +271,11 @@ impl TestHall {
     /// The database file.
     pub fn database(&self) -> PathBuf {
         self.data_dir.as_ref().unwrap().database()
+    }
+
+    /// The folder everything the server keeps lies in.
+    pub fn data_dir(&self) -> PathBuf {
+        self.data_dir.as_ref().unwrap().path().to_owned()
     }
 
     /// The running hall itself.

@@ -17,7 +17,7 @@ mod log;
 mod raw;
 
 pub use answers::Answer;
-pub use callers::{Ask, Caller};
+pub use callers::{Ask, Caller, Unread};
 pub use forms::{BOUNDARY, File, form};
 pub use frames::{Frame, Socket, Stream};
 pub use hall::{Options, TestHall};

@@ -20,6 +20,7 @@ const INFRASTRUCTURE: &[&str] = &[
     "start",
     "sight",
     "retention",
+    "repeats",
     "blobs",
     "sweep",
 ];

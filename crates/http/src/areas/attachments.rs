@@ -23,11 +23,13 @@ use guildhall_wire::{
 
 use crate::{
     catalogue,
-    conditions::{self, Part},
     errors::{ApiError, ApiResult},
     form::Form,
     gates::By,
     path::Path,
+    preconditions,
+    ranges::{self, Part},
+    repeats::Key,
 };
 
 /// Bytes of a file that are read at once.
@@ -49,11 +51,15 @@ pub async fn upload(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
+    key: Key,
     form: Form,
 ) -> ApiResult<(StatusCode, Json<Uploaded>)> {
     let mut upload = hall.begin_upload(&by, room).await?;
-    form.receive(&mut upload).await?;
-    let uploaded = upload.finish().await?.into();
+    let fingerprint = form.receive(&mut upload).await?;
+    let once = key.of(fingerprint)?;
+    let once =
+        once.answering(|files: &Vec<_>| (StatusCode::CREATED, Uploaded::from(files.clone())));
+    let uploaded = upload.finish(once).await?.into();
     Ok((StatusCode::CREATED, Json(uploaded)))
 }
 
@@ -80,13 +86,14 @@ pub async fn get(
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let stored = hall.attachment(&by, room, id).await?;
-    let (size, tag) = (stored.attachment.size, tag(&stored));
-    if conditions::is_known(&headers, &tag) {
-        return Ok(signed(StatusCode::NOT_MODIFIED.into_response(), &stored));
-    }
-    // A range is defined for GET alone.
-    let part = if method == Method::GET {
-        conditions::part(&headers, &tag, size)
+    let size = stored.attachment.size;
+    let tag = text(&format!("\"{}\"", stored.attachment.sha256));
+    // A range is defined for GET alone, and a client that holds the file is told so instead.
+    let is_known = headers
+        .get(header::IF_NONE_MATCH)
+        .is_some_and(|known| preconditions::is_known(known, &tag));
+    let part = if method == Method::GET && !is_known {
+        ranges::part(&headers, &tag, size)
     } else {
         Part::Whole
     };
@@ -98,16 +105,12 @@ pub async fn get(
                 .with_header(header::CONTENT_RANGE, text(&format!("bytes */{size}"))));
         }
     };
-    Ok(signed(served(status, &stored, bytes), &stored))
-}
-
-fn tag(stored: &Stored) -> String {
-    format!("\"{}\"", stored.attachment.sha256)
+    Ok(served(status, &stored, bytes, tag))
 }
 
 /// The answer with these bytes: under the type they were found to have, and never a declared
 /// one, so that no file becomes a page of this origin.
-fn served(status: StatusCode, stored: &Stored, bytes: Range<u64>) -> Response {
+fn served(status: StatusCode, stored: &Stored, bytes: Range<u64>, tag: HeaderValue) -> Response {
     let (kind, place) = match stored.picture {
         Some(picture) => (Picture::media_type(picture), "inline"),
         None => (OCTET_STREAM, "attachment"),
@@ -134,20 +137,14 @@ fn served(status: StatusCode, stored: &Stored, bytes: Range<u64>) -> Response {
         header::CONTENT_SECURITY_POLICY,
         HeaderValue::from_static("sandbox"),
     );
-    if status == StatusCode::PARTIAL_CONTENT {
-        headers.insert(header::CONTENT_RANGE, text(&range));
-    }
-    response
-}
-
-/// Adds what a 304 has as well. Source: contract 1.9.
-fn signed(mut response: Response, stored: &Stored) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(header::ETAG, text(&tag(stored)));
+    headers.insert(header::ETAG, tag);
     headers.insert(
         header::CACHE_CONTROL,
         HeaderValue::from_static("private, max-age=0, must-revalidate"),
     );
+    if status == StatusCode::PARTIAL_CONTENT {
+        headers.insert(header::CONTENT_RANGE, text(&range));
+    }
     response
 }
 

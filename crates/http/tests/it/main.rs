@@ -7,11 +7,13 @@
 )]
 
 mod agents;
+mod attachments;
 mod authority;
 mod authors;
 mod bodies;
 mod entries;
 mod envelope;
+mod export;
 mod folding;
 mod foreign;
 mod handles;
@@ -20,13 +22,16 @@ mod openapi;
 mod picking;
 mod read_cursors;
 mod reading;
+mod repeats;
 mod rooms;
 mod rooms_changes;
 mod rooms_making;
+mod settings;
 mod signals;
 mod streams;
 mod streams_at_rest;
 mod streams_limits;
 mod streams_sight;
 mod tokens;
+mod validators;
 mod websockets;
