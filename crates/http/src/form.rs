@@ -69,7 +69,7 @@ impl Form {
         let boundary = boundary(headers)?;
         let mut pieces = Pieces::new(self.0.into_body(), most);
         hand_on(&mut pieces, boundary, upload).await?;
-        pieces.to_the_end().await.map_err(Into::into)
+        pieces.read_to_end().await.map_err(Into::into)
     }
 }
 
@@ -197,7 +197,7 @@ impl Pieces {
     }
 
     /// Reads past what may follow the last part; answers the SHA-256 of the whole body.
-    async fn to_the_end(mut self) -> Result<[u8; 32], Trouble> {
+    async fn read_to_end(mut self) -> Result<[u8; 32], Trouble> {
         self.frame.clear();
         while self.more().await? {
             self.frame.clear();

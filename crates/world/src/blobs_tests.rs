@@ -1,3 +1,5 @@
+//! Blobs under test: kept, shared, removed, and never reached through a link.
+
 use std::path::PathBuf;
 
 use super::*;
