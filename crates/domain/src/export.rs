@@ -1,7 +1,10 @@
 //! Export: a whole room as lines, one after another. Source: contract 2.3, "Export".
 //! Pure: reading it is `hall::export`, its written form `wire::export`.
 
-use crate::{Moment, attachments::Digest, entries::Entry, members::Member, rooms::Room};
+use crate::{
+    Moment, attachments::Digest, canvas::CanvasDocument, entries::Entry, members::Member,
+    rooms::Room,
+};
 
 /// One line of an export, in the order they come.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub enum Line {
     },
     /// One entry, by seq.
     Entry(Box<Entry>),
+    /// One document of the room's canvas, behind the entries, the foremost first.
+    Canvas(Box<CanvasDocument>),
     /// The last: what the lines before it are.
     Summary(Summary),
 }

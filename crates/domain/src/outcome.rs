@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ids::AgentId, repeats::Answered};
+use crate::{canvas::EditLock, ids::AgentId, repeats::Answered};
 
 /// What a use case answers when it does not succeed.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub enum Thing {
     Attachment,
     /// An author.
     Author,
+    /// A canvas document.
+    Document,
     /// An entry of a room.
     Entry,
     /// A member of a room.
@@ -48,6 +50,8 @@ pub enum Thing {
     Path,
     /// A room.
     Room,
+    /// A session.
+    Session,
     /// An agent's token.
     Token,
 }
@@ -117,6 +121,8 @@ pub enum Refusal {
     UnsupportedPermissionMode,
     /// A path that leads to something else than a folder.
     NotADirectory,
+    /// A path that leads to something else than a file.
+    NotAFile,
     /// A path the file system cannot take; holds the errno's name.
     InvalidPath(&'static str),
     /// A path outside the allowed folders.
@@ -167,6 +173,8 @@ pub enum Refusal {
     AttachmentAlreadyPosted,
     /// Attachments take all the bytes they may; holds how many that is.
     AttachmentStoreFull(u64),
+    /// Another member edits the canvas document.
+    CanvasBeingEdited(EditLock),
     /// An agent with this folder and runtime exists already.
     AgentExists(AgentId),
     /// The agent is retired.

@@ -9,7 +9,7 @@ use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use guildhall_domain::settings::{self, Source, Value};
 use guildhall_hall::{Configured, streams::StreamLimits};
 use guildhall_http::listener::Limits;
-use guildhall_world::{data_dir, folders::Folders};
+use guildhall_world::{confined::Confined, data_dir};
 use serde::Deserialize;
 
 /// What `guildhall serve` takes on its command line and from the environment.
@@ -217,13 +217,13 @@ pub(crate) fn data_dir_of(given: Option<PathBuf>) -> Result<PathBuf, ConfigError
 
 impl Config {
     /// Joins flags, environment, file and defaults.
-    pub(crate) fn load(args: ServeArgs) -> Result<Self, ConfigError> {
+    pub(crate) fn load(args: &ServeArgs) -> Result<Self, ConfigError> {
         let data_dir = data_dir_of(args.data_dir.clone())?;
         let file = File::read(&data_dir.join(data_dir::CONFIGURATION))?;
         Self::join(args, file, data_dir)
     }
 
-    fn join(args: ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
+    fn join(args: &ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
         let bind = args.bind.or(file.server.bind).unwrap_or(BIND_DEFAULT);
         if !bind.ip().is_loopback() {
             return Err(ConfigError::NotLoopback(bind));
@@ -249,7 +249,7 @@ impl Config {
                 .or(file.auth.peer_check)
                 .unwrap_or(PeerCheckMode::Auto),
             configured,
-            roots: Folders::default_roots(home(), std::env::current_dir().ok()),
+            roots: Confined::default_roots(home(), std::env::current_dir().ok()),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),
@@ -374,16 +374,16 @@ fn folder(variable: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn join(args: ServeArgs, file: &str) -> Result<Config, ConfigError> {
+    fn join(args: &ServeArgs, file: &str) -> Result<Config, ConfigError> {
         Config::join(args, toml::from_str(file).unwrap(), PathBuf::from("/data"))
     }
 
     #[test]
     fn flags_come_before_the_file_and_the_file_before_defaults() {
-        let plain = join(ServeArgs::default(), "").unwrap();
+        let plain = join(&ServeArgs::default(), "").unwrap();
         assert_eq!(plain.bind.to_string(), "127.0.0.1:4747");
         let filed = "[server]\nbind = \"127.0.0.1:1\"\nallowedHosts = [\"dev.test\"]\n[limits]\nstreamsMax = 7";
-        let from_file = join(ServeArgs::default(), filed).unwrap();
+        let from_file = join(&ServeArgs::default(), filed).unwrap();
         assert_eq!(from_file.bind.port(), 1);
         assert_eq!(
             hosts(&from_file),
@@ -395,7 +395,7 @@ mod tests {
             allowed_hosts: Some(vec!["env.test".to_owned()]),
             ..ServeArgs::default()
         };
-        let from_args = join(args.clone(), filed).unwrap();
+        let from_args = join(&args, filed).unwrap();
         assert_eq!(from_args.bind.port(), 2);
         let env = vec!["env.test".to_owned()];
         assert_eq!(hosts(&from_args), (Source::Env, env.clone()));
@@ -403,7 +403,7 @@ mod tests {
             flags: vec!["allowed_hosts".to_owned()],
             ..args
         };
-        assert_eq!(hosts(&join(flagged, filed).unwrap()), (Source::Flag, env));
+        assert_eq!(hosts(&join(&flagged, filed).unwrap()), (Source::Flag, env));
     }
 
     /// The one setting that was configured.
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_file_sets_settings_of_its_own_form_only() {
-        let filed = |file: &str| join(ServeArgs::default(), file).map(|config| config.configured);
+        let filed = |file: &str| join(&ServeArgs::default(), file).map(|config| config.configured);
         let depth = filed("[rooms]\nmaxAgentDepth = 5").unwrap();
         assert_eq!(
             depth,
@@ -444,7 +444,7 @@ mod tests {
                 ..ServeArgs::default()
             };
             assert!(
-                matches!(join(args, ""), Err(ConfigError::NotLoopback(_))),
+                matches!(join(&args, ""), Err(ConfigError::NotLoopback(_))),
                 "{address}"
             );
         }
@@ -453,7 +453,7 @@ mod tests {
                 bind: Some(address.parse().unwrap()),
                 ..ServeArgs::default()
             };
-            assert!(join(args, "").is_ok(), "{address}");
+            assert!(join(&args, "").is_ok(), "{address}");
         }
     }
 

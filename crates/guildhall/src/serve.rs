@@ -69,7 +69,7 @@ impl ServeError {
 
 /// Runs the server until it is asked to stop.
 #[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]
-pub(crate) fn run(args: ServeArgs) -> ExitCode {
+pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     let outcome = Config::load(args)
         .map_err(ServeError::from)
         .and_then(|config| {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use guildhall_domain::{
     Fault, Moment, Refusal, Result,
     callers::{Caller, Gate, Human},
+    canvas::CanvasScope,
     entries::EntriesAsk,
     export::{Line, Summary},
     ids::RoomId,
@@ -14,7 +15,7 @@ use guildhall_domain::{
     outcome::Thing,
     rooms::Room,
 };
-use guildhall_store::{Apart, Rx, entries, members, rooms};
+use guildhall_store::{Apart, Rx, canvas, entries, members, rooms};
 use guildhall_world::digests::Digesting;
 use tokio::{
     runtime::Handle,
@@ -62,7 +63,9 @@ impl Hall {
             let _ = begun.send(room.clone());
             sheet.line(head)?;
             let entries = sheet.entries(db, room.id)?;
-            documents(db, room.id)?;
+            for document in canvas::list(db, CanvasScope::Room(room.id), now)? {
+                sheet.line(Line::Canvas(Box::new(document)))?;
+            }
             sheet.end(entries)
         })?;
         match beginning.await {
@@ -103,11 +106,6 @@ fn head(db: &Rx<'_>, by: &Caller, room: RoomId, exported_at: Moment) -> Result<(
         members: members::of_room(db, room.id)?,
     };
     Ok((room, head))
-}
-
-/// The canvas documents' lines, behind the entries; there are none yet.
-fn documents(_db: &Rx<'_>, _room: RoomId) -> Result<()> {
-    Ok(())
 }
 
 /// What the lines are written on, chunk after chunk.

@@ -7,6 +7,7 @@ pub mod attachments;
 pub mod authors;
 mod blobs;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod export;
 pub mod members;
@@ -33,8 +34,8 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{blobs::Blobs, disk, folders::Folders};
-use tokio::sync::broadcast;
+use guildhall_world::{blobs::Blobs, confined::Confined, disk};
+use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
@@ -53,7 +54,7 @@ pub struct Hall {
 struct Inner {
     store: Store,
     clock: Clock,
-    folders: Arc<Folders>,
+    confined: Arc<Confined>,
     blobs: Arc<Blobs>,
     data_dir: PathBuf,
     log_id: LogId,
@@ -61,6 +62,8 @@ struct Inner {
     started_at: Moment,
     signals: broadcast::Sender<Signal>,
     streams: streams::Open,
+    /// Tells the chore of canvas locks that somebody edits.
+    editing: Notify,
     tasks: Tasks,
 }
 
@@ -133,7 +136,7 @@ impl Hall {
             inner: Arc::new(Inner {
                 store: parts.store,
                 clock: parts.clock,
-                folders: Arc::new(parts.folders),
+                confined: Arc::new(parts.confined),
                 blobs: Arc::new(parts.blobs),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
@@ -141,6 +144,7 @@ impl Hall {
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),
+                editing: Notify::new(),
                 tasks: Tasks::new(),
             }),
         }

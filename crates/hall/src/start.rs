@@ -16,7 +16,7 @@ use guildhall_store::{
     Store, Tx, authors, installation, members, rooms,
     settings::{self, Configured},
 };
-use guildhall_world::{blobs::Blobs, clock::Clock, folders::Folders, users};
+use guildhall_world::{blobs::Blobs, clock::Clock, confined::Confined, users};
 
 use crate::{Hall, retention::Retention, streams::StreamLimits};
 
@@ -41,7 +41,7 @@ pub struct Opening {
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) folders: Folders,
+    pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
@@ -87,11 +87,11 @@ impl Hall {
         } else {
             set_roots
         };
-        let folders = Folders::new(&roots, &data_dir)?;
+        let confined = Confined::new(&roots, &data_dir)?;
         let parts = Parts {
             store,
             clock,
-            folders,
+            confined,
             blobs,
             data_dir,
             log_id,
@@ -101,6 +101,7 @@ impl Hall {
         let hall = Self::assemble(parts, streams);
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
+        crate::canvas::start(&hall);
         Ok(hall)
     }
 }

@@ -148,6 +148,10 @@ impl From<Refusal> for ApiError {
             })),
             Refusal::InvalidHandle(rule) => error.saying(handle_rule(rule)),
             Refusal::InvalidPath(reason) => error.with_details(json!({ "reason": reason })),
+            Refusal::CanvasBeingEdited(lock) => error.with_details(json!({
+                "editingBy": lock.by,
+                "expiresAt": lock.until,
+            })),
             Refusal::AgentExists(agent) => {
                 error.with_details(json!({ "agentId": agent.to_string() }))
             }
@@ -205,6 +209,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::UnknownRuntime => catalogue::UNKNOWN_RUNTIME,
         Refusal::UnsupportedPermissionMode => catalogue::UNSUPPORTED_PERMISSION_MODE,
         Refusal::NotADirectory => catalogue::NOT_A_DIRECTORY,
+        Refusal::NotAFile => catalogue::NOT_A_FILE,
         Refusal::InvalidPath(_) => catalogue::INVALID_PATH,
         Refusal::OutsideBoundary => catalogue::OUTSIDE_BOUNDARY,
         Refusal::PermissionDenied => catalogue::PERMISSION_DENIED,
@@ -217,10 +222,12 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Attachment) => catalogue::ATTACHMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
+        Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Entry) => catalogue::ENTRY_NOT_FOUND,
         Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
         Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
+        Refusal::NotFound(Thing::Session) => catalogue::SESSION_NOT_FOUND,
         Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
         Refusal::AuthorNotChangeable => catalogue::AUTHOR_NOT_CHANGEABLE,
         Refusal::AuthorRetired => catalogue::AUTHOR_RETIRED,
@@ -237,6 +244,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::AttachmentTooLarge(_) => catalogue::PAYLOAD_TOO_LARGE,
         Refusal::AttachmentAlreadyPosted => catalogue::ATTACHMENT_ALREADY_POSTED,
         Refusal::AttachmentStoreFull(_) => catalogue::STORAGE_FULL,
+        Refusal::CanvasBeingEdited(_) => catalogue::CANVAS_BEING_EDITED,
         Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
         Refusal::AgentRetired => catalogue::AGENT_RETIRED,
         Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,

@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        agents, attachments, authors, callers, entries, export, members, operating, read_cursors,
-        rooms, settings, signals, streams, tokens,
+        agents, attachments, authors, callers, canvas, entries, export, members, operating,
+        read_cursors, rooms, settings, signals, streams, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -40,6 +40,10 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(export::room))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
+        .routes(routes!(canvas::list, canvas::open))
+        .routes(routes!(canvas::get, canvas::change, canvas::close))
+        .routes(routes!(canvas::edit))
+        .routes(routes!(canvas::thread))
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))

@@ -5,7 +5,7 @@ use std::io;
 use guildhall_domain::{Moment, export, rooms};
 use serde::Serialize;
 
-use crate::{entries::Entry, members::Member};
+use crate::{canvas::CanvasDocument, entries::Entry, members::Member};
 
 /// The form of an export that `version` names.
 const VERSION: u32 = 1;
@@ -26,6 +26,9 @@ enum Line {
     },
     Entry {
         entry: Box<Entry>,
+    },
+    Canvas {
+        document: Box<CanvasDocument>,
     },
     Summary {
         entry_count: u64,
@@ -50,6 +53,9 @@ impl From<export::Line> for Line {
             },
             export::Line::Entry(entry) => Self::Entry {
                 entry: Box::new((*entry).into()),
+            },
+            export::Line::Canvas(document) => Self::Canvas {
+                document: Box::new((*document).into()),
             },
             export::Line::Summary(summary) => Self::Summary {
                 entry_count: summary.entry_count,

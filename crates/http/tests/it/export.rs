@@ -3,6 +3,8 @@
 use guildhall_testkit::{Answer, Caller, TestHall, soon};
 use serde_json::{Value, json};
 
+use crate::canvas;
+
 fn path(room: &str) -> String {
     format!("/api/rooms/{room}/export")
 }
@@ -39,6 +41,9 @@ async fn a_room_leaves_as_its_members_its_entries_and_a_digest_of_them() {
     let post = json!({"text": "", "attachmentIds": [file["id"]]});
     let posted = ada.post(&format!("/api/rooms/{room}/entries"), post).await;
     entries.push(posted.ok(201)["entry"].clone());
+    for n in 1..=2 {
+        canvas::open(&owner, &room, n).await;
+    }
     created.all();
     let topic = json!({"topic": "read again", "archived": true});
     owner
@@ -66,10 +71,19 @@ async fn a_room_leaves_as_its_members_its_entries_and_a_digest_of_them() {
         "room": told["room"], "members": members["members"],
     });
     assert_eq!(lines[0], head);
-    let expected: Vec<Value> = entries
+    let documents = owner
+        .get(&format!("/api/rooms/{room}/canvas"))
+        .await
+        .ok(200);
+    let documents = documents["documents"].as_array().unwrap();
+    assert_eq!(documents.len(), 2);
+    let entries = entries
         .iter()
-        .map(|entry| json!({"type": "entry", "entry": entry}))
-        .collect();
+        .map(|entry| json!({"type": "entry", "entry": entry}));
+    let documents = documents
+        .iter()
+        .map(|document| json!({"type": "canvas", "document": document}));
+    let expected: Vec<Value> = entries.chain(documents).collect();
     assert_eq!(lines[1..lines.len() - 1], expected);
     let mut summary = lines.last().unwrap().clone();
     summary.as_object_mut().unwrap().remove("sha256");
