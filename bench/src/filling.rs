@@ -1,6 +1,8 @@
 //! Filling: a house with rooms and entries, made before anything is measured.
 //! Rooms come in through the front door; entries go straight into the store, as fast as it takes them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use guildhall_domain::{
     authors::{Author, AuthorKind},
     entries::Entry,
@@ -24,6 +26,11 @@ use crate::{
 /// What every post says: as long as a few spoken sentences.
 pub(crate) const TEXT: &str = "The build is green again: the flaky test waited for a timer that \
     nobody had started. I moved it to an event, ran it a thousand times, and it held.";
+
+/// A word that only the `n`-th entry of a filling holds, counted from 0.
+pub(crate) fn rare_word(n: u64) -> String {
+    format!("note{n:07}")
+}
 
 /// Posts that one commit takes while the store is filled.
 const BATCH: u64 = 1_000;
@@ -66,6 +73,8 @@ pub(crate) struct Filling {
     pub(crate) owner: AuthorId,
     /// Somebody else, whose posts are unread to the owner.
     pub(crate) guest: AuthorId,
+    /// Entries written through this.
+    written: AtomicU64,
 }
 
 impl Filling {
@@ -85,6 +94,7 @@ impl Filling {
             store,
             owner: owner.ok_or("the store has no owner")?,
             guest: id,
+            written: AtomicU64::new(0),
         })
     }
 
@@ -104,9 +114,10 @@ impl Filling {
     /// Writes `count` posts and their events in one commit.
     pub(crate) async fn post_batch(&self, room: RoomId, count: u64) -> Result<()> {
         let author = self.guest;
+        let first = self.written.fetch_add(count, Ordering::Relaxed);
         let batch = self.store.write(move |tx| {
-            for _ in 0..count {
-                post_one(tx, room, author)?;
+            for n in first..first + count {
+                post_one(tx, room, author, n)?;
             }
             Ok(())
         });
@@ -123,13 +134,18 @@ impl Filling {
 }
 
 /// The rows of one post: the entry, the counts it moves, and its event.
-fn post_one(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> guildhall_domain::Result<Entry> {
+fn post_one(
+    tx: &mut Tx<'_>,
+    room: RoomId,
+    author: AuthorId,
+    n: u64,
+) -> guildhall_domain::Result<Entry> {
     let now = Clock::System.now();
     let post = NewPost {
         id: EntryId::from_bytes(ids::new().into_bytes()),
         room,
         author,
-        text: TEXT.to_owned(),
+        text: format!("{TEXT} See {}.", rare_word(n)),
         mention_spans: Vec::new(),
         cascade_depth: 0,
         now,
