@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use guildhall_domain::{
-    Error, Moment, Refusal, Result,
+    Error, Fault, Moment, Refusal, Result,
     attachments::{Attachment, AttachmentLimits, Picture, kept_media_type, kept_name},
     callers::{AnyCaller, Caller, Gate},
     ids::{AttachmentId, RoomId},
@@ -15,7 +15,7 @@ use guildhall_store::{
     attachments::{self, Known, NewAttachment},
     settings,
 };
-use guildhall_world::blobs::{Blob, Draft, Kept};
+use guildhall_world::blobs::{Blob, Blobs, Draft, Kept};
 
 use crate::{Hall, repeats::Once, sight};
 
@@ -159,12 +159,14 @@ impl Upload {
         if files.is_empty() {
             return Err(Refusal::AttachmentMissing.into());
         }
-        let keep = hall.with_blobs(move |blobs| {
-            let keep = |file: Arriving| Ok((blobs.keep(&file.draft)?, file));
-            files.into_iter().map(keep).collect::<Result<Vec<_>, _>>()
-        });
-        let kept = keep.await?;
+        let keep = hall.with_blobs(move |blobs| Ok(keep_all(blobs, files)));
+        let (kept, failure) = keep.await?;
         let digests = kept.iter().map(|(kept, _)| kept.digest).collect();
+        if let Some(fault) = failure {
+            drop(kept);
+            hall.drop_blobs(digests).await;
+            return Err(fault.into());
+        }
         let now = hall.now();
         let noted = hall.store().write(move |tx| {
             let noted = once.run(tx, now, |tx| {
@@ -202,6 +204,18 @@ impl Stored {
         let read = self.hall.with_blobs(move |_| blob.read(offset, length));
         read.await
     }
+}
+
+/// Puts files in their places, as many as the disk takes.
+fn keep_all(blobs: &Arc<Blobs>, files: Vec<Arriving>) -> (Vec<(Kept, Arriving)>, Option<Fault>) {
+    let mut kept = Vec::with_capacity(files.len());
+    for file in files {
+        match blobs.keep(&file.draft) {
+            Ok(blob) => kept.push((blob, file)),
+            Err(fault) => return (kept, Some(fault)),
+        }
+    }
+    (kept, None)
 }
 
 fn note(

@@ -321,6 +321,27 @@ async fn an_upload_that_is_refused_leaves_no_row_and_no_file() {
 }
 
 #[tokio::test]
+async fn a_file_has_ten_mebibytes_and_who_sends_more_hears_it() {
+    let t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let closed = t.channel(&owner, "Closed", &[]).await;
+    let archive = json!({"archived": true});
+    let path = format!("/api/rooms/{closed}");
+    owner.patch(&path, archive).await.ok(200);
+    let mut bytes = vec![7; 10 * 1024 * 1024];
+    send(&owner, &closed, &[("full", "x/y", &bytes)])
+        .await
+        .refused(409, "ROOM_ARCHIVED");
+    send(&owner, &room, &[("full", "x/y", &bytes)])
+        .await
+        .ok(201);
+    bytes.push(7);
+    let over = send(&owner, &room, &[("over", "x/y", &bytes)]).await;
+    let details = over.refused(413, "PAYLOAD_TOO_LARGE");
+    assert_eq!(details, json!({"limitBytes": 10 * 1024 * 1024}));
+}
+
+#[tokio::test]
 async fn files_of_equal_bytes_are_one_and_count_once() {
     let t = TestHall::open().await;
     let (owner, room) = (t.owner(), t.team().await);
