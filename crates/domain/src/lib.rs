@@ -1,6 +1,7 @@
 //! The rules of guildhall: values, gates, refusals, events.
 //! Pure: no I/O, no async, no clock; time and randomness are arguments.
 
+pub mod accounts;
 pub mod agents;
 pub mod attachments;
 pub mod authors;
@@ -10,6 +11,7 @@ pub mod entries;
 pub mod events;
 pub mod export;
 pub mod ids;
+pub mod keys;
 pub mod limits;
 pub mod members;
 pub mod mentions;
@@ -20,6 +22,7 @@ pub mod repeats;
 pub mod revisions;
 pub mod rooms;
 pub mod settings;
+pub mod sign_ins;
 pub mod signals;
 pub mod text;
 pub mod tokens;

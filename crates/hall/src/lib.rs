@@ -2,6 +2,7 @@
 //! A use case reads, asks `domain` to decide, and writes the change with its events in one
 //! transaction. It knows nothing of HTTP.
 
+pub mod accounts;
 pub mod agents;
 pub mod attachments;
 pub mod authors;
@@ -10,27 +11,28 @@ pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod export;
+pub mod keys;
 pub mod members;
+mod passwords;
 pub mod read_cursors;
 pub mod repeats;
 pub mod retention;
 pub mod rooms;
 pub mod settings;
 mod sight;
+pub mod sign_ins;
 pub mod signals;
 mod start;
 pub mod streams;
 mod sweep;
 pub mod tasks;
 pub mod tokens;
+mod tries;
 
 use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
-    Fault, Moment, Result,
-    ids::{AuthorId, LogId},
-    limits,
-    outcome::FaultKind,
+    Fault, Moment, Result, callers::AuthMode, ids::LogId, limits, outcome::FaultKind,
     signals::Signal,
 };
 use guildhall_store::Store;
@@ -41,9 +43,9 @@ pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
-pub use start::Opening;
+pub use start::{Auth, Opening};
 
-use crate::{streams::StreamLimits, tasks::Tasks};
+use crate::{passwords::Passwords, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries};
 
 /// The whole installation: built complete, shared by cloning.
 #[derive(Clone)]
@@ -58,7 +60,10 @@ struct Inner {
     blobs: Arc<Blobs>,
     data_dir: PathBuf,
     log_id: LogId,
-    owner: AuthorId,
+    /// How people are told apart, with what the mode needs for it.
+    door: Door,
+    passwords: Passwords,
+    tries: Tries,
     started_at: Moment,
     signals: broadcast::Sender<Signal>,
     streams: streams::Open,
@@ -76,6 +81,14 @@ impl Hall {
     /// When this server started.
     pub fn started_at(&self) -> Moment {
         self.inner.started_at
+    }
+
+    /// How the owner and other people are told apart.
+    pub fn mode(&self) -> AuthMode {
+        match self.inner.door {
+            Door::Local { .. } => AuthMode::Local,
+            Door::Login { .. } => AuthMode::Login,
+        }
     }
 
     /// The long-lived tasks of this server.
@@ -140,7 +153,9 @@ impl Hall {
                 blobs: Arc::new(parts.blobs),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
-                owner: parts.owner,
+                door: parts.door,
+                passwords: Passwords::new(),
+                tries: Tries::default(),
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),

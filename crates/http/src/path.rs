@@ -6,7 +6,7 @@ use axum::{
     http::request::Parts,
 };
 use guildhall_domain::ids::{
-    AgentId, AttachmentId, AuthorId, DocumentId, EntryId, RoomId, TokenId,
+    AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, TokenId,
 };
 
 use crate::errors::{ApiError, internal};
@@ -30,7 +30,7 @@ macro_rules! path_ids {
     )+};
 }
 
-path_ids! { AgentId AttachmentId AuthorId DocumentId EntryId RoomId TokenId }
+path_ids! { AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId RoomId TokenId }
 
 impl<S: Send + Sync, A: PathId> FromRequestParts<S> for Path<A> {
     type Rejection = ApiError;

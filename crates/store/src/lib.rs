@@ -4,6 +4,7 @@
 //!
 //! Queries are portable SQL, one file an area; parameters appear first in the order of their numbers.
 
+pub mod accounts;
 pub mod agents;
 pub mod attachments;
 pub mod authors;
@@ -12,6 +13,7 @@ pub mod entries;
 pub mod events;
 mod faults;
 pub mod installation;
+pub mod keys;
 pub mod members;
 mod migrations;
 pub mod read_cursors;
@@ -20,6 +22,7 @@ pub mod repeats;
 pub mod rooms;
 mod rows;
 pub mod settings;
+pub mod sign_ins;
 pub mod tokens;
 mod writer;
 

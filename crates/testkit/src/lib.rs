@@ -20,7 +20,7 @@ pub use answers::Answer;
 pub use callers::{Ask, Caller, Unread};
 pub use forms::{BOUNDARY, File, form};
 pub use frames::{Frame, Socket, Stream};
-pub use hall::{Options, TestHall};
+pub use hall::{LOCAL_TOKEN, Options, PASSWORD, TestHall};
 pub use log::EventLog;
 
 use std::{future::Future, time::Duration};

@@ -1,6 +1,7 @@
 //! What goes over HTTP: the shapes of requests and answers, and how they follow from the
 //! domain's values. Nothing here does anything.
 
+pub mod accounts;
 pub mod agents;
 pub mod attachments;
 pub mod authors;
@@ -12,9 +13,11 @@ pub mod events;
 pub mod export;
 pub mod fields;
 pub mod health;
+pub mod keys;
 pub mod members;
 pub mod read_cursors;
 pub mod rooms;
 pub mod settings;
+pub mod sign_ins;
 pub mod signals;
 pub mod tokens;
