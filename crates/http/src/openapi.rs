@@ -24,6 +24,9 @@ use crate::routes;
     components(schemas(ErrorEnvelope)),
     tags(
         (name = "callers", description = "Who the server takes the caller for"),
+        (name = "accounts", description = "Who has an account, in mode `login`"),
+        (name = "sign-ins", description = "Signing in and out, in mode `login`"),
+        (name = "keys", description = "What people's own programs show to be known"),
         (name = "authors", description = "Who writes, under which name and handle"),
         (name = "rooms", description = "Channels and direct messages"),
         (name = "members", description = "Who belongs to a room"),
@@ -32,6 +35,7 @@ use crate::routes;
         (name = "reactions", description = "Emojis that answer an entry"),
         (name = "search", description = "Finding entries by their words"),
         (name = "read cursors", description = "How far a person has read"),
+        (name = "canvas", description = "What a room has open beside its talk"),
         (name = "signals", description = "What is true only for a moment"),
         (name = "streams", description = "What happens, as it happens"),
         (name = "agents", description = "The registry of coding agents"),

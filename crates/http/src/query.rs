@@ -143,6 +143,16 @@ impl Params {
         }
     }
 
+    /// Behind which item a page of `list` begins, as the `nextCursor` of the page before says.
+    pub fn after(&mut self, list: &str) -> Option<[u8; 16]> {
+        let cursor = self.text("cursor")?;
+        let after = page_cursor::read(&cursor, list);
+        if after.is_none() {
+            self.fail::<()>("cursor", "does not belong to this list");
+        }
+        after
+    }
+
     /// Notes a problem of one parameter.
     pub fn fail<T>(&mut self, name: &str, problem: &str) -> Option<T> {
         self.invalid.field(name, problem);

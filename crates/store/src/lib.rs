@@ -4,12 +4,15 @@
 //!
 //! Queries are portable SQL, one file an area; parameters appear first in the order of their numbers.
 
+pub mod accounts;
 pub mod agents;
 pub mod authors;
+pub mod canvas;
 pub mod entries;
 pub mod events;
 mod faults;
 pub mod installation;
+pub mod keys;
 pub mod members;
 mod migrations;
 pub mod reactions;
@@ -20,6 +23,7 @@ pub mod rooms;
 mod rows;
 pub mod search;
 pub mod settings;
+pub mod sign_ins;
 pub mod threads;
 pub mod tokens;
 mod writer;

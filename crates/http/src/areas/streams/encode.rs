@@ -110,7 +110,7 @@ fn room_data(cursor: u64, snapshot: RoomSnapshot) -> wire::RoomSnapshot {
         room: snapshot.room.into(),
         entries: page.entries,
         thread_roots: page.thread_roots,
-        documents: Vec::new(),
+        documents: snapshot.documents.into_iter().map(Into::into).collect(),
         turns: Vec::new(),
     }
 }
