@@ -1,8 +1,6 @@
 //! Filling: a house with rooms and entries, made before anything is measured.
 //! Rooms come in through the front door; entries go straight into the store, as fast as it takes them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use guildhall_domain::{
     authors::{Author, AuthorKind},
     entries::Entry,
@@ -27,10 +25,8 @@ use crate::{
 pub(crate) const TEXT: &str = "The build is green again: the flaky test waited for a timer that \
     nobody had started. I moved it to an event, ran it a thousand times, and it held.";
 
-/// A word that only the `n`-th entry of a filling holds, counted from 0.
-pub(crate) fn rare_word(n: u64) -> String {
-    format!("note{n:07}")
-}
+/// A word that one post of each commit says, and none of the others.
+pub(crate) const RARE: &str = "quokka";
 
 /// Posts that one commit takes while the store is filled.
 const BATCH: u64 = 1_000;
@@ -73,8 +69,6 @@ pub(crate) struct Filling {
     pub(crate) owner: AuthorId,
     /// Somebody else, whose posts are unread to the owner.
     pub(crate) guest: AuthorId,
-    /// Entries written through this.
-    written: AtomicU64,
 }
 
 impl Filling {
@@ -94,7 +88,6 @@ impl Filling {
             store,
             owner: owner.ok_or("the store has no owner")?,
             guest: id,
-            written: AtomicU64::new(0),
         })
     }
 
@@ -114,10 +107,10 @@ impl Filling {
     /// Writes `count` posts and their events in one commit.
     pub(crate) async fn post_batch(&self, room: RoomId, count: u64) -> Result<()> {
         let author = self.guest;
-        let first = self.written.fetch_add(count, Ordering::Relaxed);
         let batch = self.store.write(move |tx| {
-            for n in first..first + count {
-                post_one(tx, room, author, n)?;
+            post_one(tx, room, author, format!("{TEXT} {RARE}"))?;
+            for _ in 1..count {
+                post_one(tx, room, author, TEXT.to_owned())?;
             }
             Ok(())
         });
@@ -138,14 +131,15 @@ fn post_one(
     tx: &mut Tx<'_>,
     room: RoomId,
     author: AuthorId,
-    n: u64,
+    text: String,
 ) -> guildhall_domain::Result<Entry> {
     let now = Clock::System.now();
     let post = NewPost {
         id: EntryId::from_bytes(ids::new().into_bytes()),
         room,
         author,
-        text: format!("{TEXT} See {}.", rare_word(n)),
+        text,
+        thread_root: None,
         mention_spans: Vec::new(),
         cascade_depth: 0,
         now,

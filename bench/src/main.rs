@@ -177,9 +177,8 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     say("pages of entries");
     let page = pages::anywhere(&many_server, stores.large_room, &stores.bare_pages, scale);
     listing.push(page.await?);
-
     say("searches");
-    listing.extend(searches::words(&many_server, scale).await?);
+    listing.extend(searches::rare_and_common(&many_server, stores.room, scale).await?);
 
     say("exports");
     let (room, bare_export) = (stores.large_room, stores.bare_export);

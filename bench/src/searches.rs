@@ -1,43 +1,44 @@
-//! Searches: one word among very many entries, one that few hold and one that all do.
+//! Searches: the newest 20 among very many entries, by a rare word and by one that all hold.
+
+use guildhall_domain::ids::RoomId;
 
 use crate::{
-    Result, Scale, filling,
+    Result, Scale,
+    filling::RARE,
     http::{Client, get},
-    measure::{self, Dice},
+    measure,
     server::Server,
     table::{Amount, Row, Target},
 };
 
-/// Words that every entry holds.
-const COMMON: [&str; 5] = ["build", "green", "timer", "event", "thousand"];
-
-/// One client that asks for one word after another.
-pub(crate) async fn words(server: &Server, scale: &Scale) -> Result<Vec<Row>> {
-    let mut dice = Dice(3);
-    let entries = scale.entries;
-    let rare = move || filling::rare_word(dice.throw(entries));
-    let mut turns = COMMON.iter().cycle();
-    let common = move || turns.next().copied().unwrap_or_default().to_owned();
-    Ok(vec![
-        one(server, scale, "rare", rare, 30.0).await?,
-        one(server, scale, "common", common, 120.0).await?,
-    ])
-}
-
-async fn one(
+/// One client that searches, everywhere and in a room with few entries.
+pub(crate) async fn rare_and_common(
     server: &Server,
+    small_room: RoomId,
     scale: &Scale,
-    kind: &str,
-    mut word: impl FnMut() -> String,
-    at_most_ms: f64,
-) -> Result<Row> {
+) -> Result<Vec<Row>> {
     let mut client = Client::connect(server.address).await?;
-    let next = || get(server.address, &format!("/api/search?q={}", word()));
-    let times = measure::times(&mut client, next, 200, scale.span).await?;
-    Ok(Row {
-        work: format!("search for a {kind} word in {} entries, p99", scale.entries),
-        measured: Amount::Millis(times.percentile_ms(99.0)),
-        limit: None,
-        targets: vec![Target::AtMost(Amount::Millis(at_most_ms))],
-    })
+    let mut rows = Vec::new();
+    for (what, query, most_ms) in [
+        ("a rare word", format!("q={RARE}"), 30.0),
+        ("a common word", "q=build".to_owned(), 120.0),
+        ("a common word's beginning", "q=thou".to_owned(), 120.0),
+        ("two common words", "q=the+build".to_owned(), 120.0),
+        (
+            "a common word in a small room",
+            format!("q=build&roomId={small_room}"),
+            120.0,
+        ),
+    ] {
+        let path = format!("/api/search?{query}");
+        let next = || get(server.address, &path);
+        let times = measure::times(&mut client, next, 200, scale.span).await?;
+        rows.push(Row {
+            work: format!("search {} entries for {what}, p99", scale.entries),
+            measured: Amount::Millis(times.percentile_ms(99.0)),
+            limit: None,
+            targets: vec![Target::AtMost(Amount::Millis(most_ms))],
+        });
+    }
+    Ok(rows)
 }

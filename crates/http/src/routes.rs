@@ -8,7 +8,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, attachments, authors, callers, canvas, entries, export, keys, members,
-        operating, read_cursors, rooms, settings, sign_ins, signals, streams, tokens,
+        operating, reactions, read_cursors, rooms, search, settings, sign_ins, signals, streams,
+        threads, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -42,7 +43,10 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(members::list, members::add))
         .routes(routes!(members::change, members::remove))
         .routes(routes!(entries::list, entries::post))
-        .routes(routes!(entries::get))
+        .routes(routes!(entries::get, entries::redact))
+        .routes(routes!(reactions::add, reactions::remove))
+        .routes(routes!(threads::get))
+        .routes(routes!(threads::list))
         .routes(routes!(attachments::upload))
         .routes(routes!(attachments::get))
         .routes(routes!(export::room))
@@ -52,6 +56,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(canvas::get, canvas::change, canvas::close))
         .routes(routes!(canvas::edit))
         .routes(routes!(canvas::thread))
+        .routes(routes!(search::find))
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))

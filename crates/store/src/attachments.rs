@@ -1,13 +1,15 @@
 //! Attachments: rows of uploaded and posted files, and the bytes they take together.
 //! The bytes themselves are `world::blobs`; a blob that no row names any more may go.
 
+use std::collections::HashMap;
+
 use guildhall_domain::{
     Moment, Result,
     attachments::{Attachment, Digest, Picture, Preview},
     entries::Entry,
-    ids::{AttachmentId, AuthorId, RoomId},
+    ids::{AttachmentId, AuthorId, EntryId, RoomId},
 };
-use rusqlite::{Row, params_from_iter, types::Value};
+use rusqlite::{Row, params_from_iter};
 
 use crate::{
     Rx, Tx,
@@ -116,34 +118,44 @@ pub fn find(db: &Rx<'_>, room: RoomId, id: AttachmentId) -> Result<Option<Known>
 pub fn post(tx: &mut Tx<'_>, entry: &mut Entry, files: Vec<Attachment>) -> Result<()> {
     for (place, file) in (0_i64..).zip(&files) {
         tx.run(
-            "UPDATE attachments SET entry_seq = $1, place = $2 WHERE id = $3",
-            (stored(entry.seq), place, file.id.as_bytes()),
+            "UPDATE attachments SET entry_id = $1, entry_seq = $2, place = $3 WHERE id = $4",
+            (
+                entry.id.as_bytes(),
+                stored(entry.seq),
+                place,
+                file.id.as_bytes(),
+            ),
         )?;
     }
     entry.attachments = files;
     Ok(())
 }
 
-/// Gives entries of one room their attachments, in one query.
+/// Gives entries their attachments, in one query for all of them.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn fill(db: &Rx<'_>, room: RoomId, entries: &mut [Entry]) -> Result<()> {
+pub(crate) fn fill<'a>(
+    db: &Rx<'_>,
+    entries: impl IntoIterator<Item = &'a mut Entry>,
+) -> Result<()> {
+    let mut entries: HashMap<EntryId, &mut Entry> =
+        entries.into_iter().map(|entry| (entry.id, entry)).collect();
     if entries.is_empty() {
         return Ok(());
     }
-    let seqs: Vec<String> = (2..entries.len() + 2).map(|n| format!("${n}")).collect();
+    let places: Vec<String> = (1..=entries.len()).map(|n| format!("${n}")).collect();
     let sql = format!(
-        "SELECT {COLUMNS} FROM attachments WHERE room_id = $1 AND entry_seq IN ({})
-         ORDER BY entry_seq, place",
-        seqs.join(", ")
+        "SELECT {COLUMNS}, entry_id FROM attachments WHERE entry_id IN ({})
+         ORDER BY entry_id, place",
+        places.join(", ")
     );
-    let seqs = entries.iter().map(|entry| Value::from(stored(entry.seq)));
-    let room = Value::from(room.as_bytes().to_vec());
-    let params = params_from_iter(std::iter::once(room).chain(seqs));
-    let found = db.all(&sql, params, |row| Ok((count(row, 8)?, read(row)?)))?;
-    for (seq, attachment) in found {
-        if let Some(entry) = entries.iter_mut().find(|entry| entry.seq == seq) {
+    let ids: Vec<[u8; 16]> = entries.keys().map(|id| *id.as_bytes()).collect();
+    let found = db.all(&sql, params_from_iter(ids), |row| {
+        Ok((rows::id(row, 9, EntryId::from_bytes)?, read(row)?))
+    })?;
+    for (entry, attachment) in found {
+        if let Some(entry) = entries.get_mut(&entry) {
             entry.attachments.push(attachment);
         }
     }
@@ -160,15 +172,15 @@ pub fn bytes_stored(db: &Rx<'_>) -> Result<u64> {
     })
 }
 
-/// Forgets the files of the entry `seq` of `room`; answers the blobs that nobody needs any
+/// Forgets the files of an entry; answers the blobs that nobody needs any
 /// more, to be removed after the commit.
 ///
 /// # Errors
 /// A fault when the engine refuses a change.
-pub fn forget_of_entry(tx: &mut Tx<'_>, room: RoomId, seq: u64) -> Result<Vec<Digest>> {
+pub fn forget_of_entry(tx: &mut Tx<'_>, entry: EntryId) -> Result<Vec<Digest>> {
     let files = tx.all(
-        "SELECT id, sha256, size FROM attachments WHERE room_id = $1 AND entry_seq = $2",
-        (room.as_bytes(), stored(seq)),
+        "SELECT id, sha256, size FROM attachments WHERE entry_id = $1",
+        [entry.as_bytes()],
         read_leaving,
     )?;
     forget(tx, files)
@@ -186,7 +198,7 @@ pub fn forget_unposted(
 ) -> Result<(usize, Vec<Digest>)> {
     let files = tx.all(
         "SELECT id, sha256, size FROM attachments
-         WHERE entry_seq IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2",
+         WHERE entry_id IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2",
         (before.as_millis(), limit),
         read_leaving,
     )?;

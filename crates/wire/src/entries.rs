@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use crate::{
     attachments::Attachment,
     fields::{Ask, Fields},
+    reactions::Reaction,
 };
 
 /// Whether an author wrote it or the room tells something.
@@ -73,18 +74,6 @@ pub struct CanvasOp {
     pub content_type: String,
     /// Its title.
     pub title: String,
-}
-
-/// Who reacted with one emoji.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Reaction {
-    /// The emoji.
-    pub emoji: String,
-    /// Who.
-    pub author_ids: Vec<String>,
-    /// When the first one did.
-    pub first_at: String,
 }
 
 /// One post or notice.
@@ -172,7 +161,7 @@ impl From<entries::Entry> for Entry {
             cascade_depth: entry.cascade_depth,
             canvas_ops: Vec::new(),
             attachments: entry.attachments.into_iter().map(Into::into).collect(),
-            reactions: Vec::new(),
+            reactions: entry.reactions.into_iter().map(Into::into).collect(),
             redacted_at: entry.redacted_at,
             created_at: entry.created_at,
         }
@@ -203,7 +192,7 @@ impl From<entries::EntriesPage> for Entries {
             first_seq: page.entries.first().map(|entry| entry.seq),
             last_seq: page.entries.last().map(|entry| entry.seq),
             entries: page.entries.into_iter().map(Into::into).collect(),
-            thread_roots: Vec::new(),
+            thread_roots: page.thread_roots.into_iter().map(Into::into).collect(),
             has_more: page.has_more,
         }
     }
@@ -216,21 +205,18 @@ pub struct Post {
     /// 1..100,000 characters; may be `""` with attachments.
     #[schema(example = "@ada the build is green")]
     pub text: String,
+    /// The entry it answers in a thread.
+    pub thread_root_entry_id: Option<String>,
     /// At most 10 files that the caller uploaded to this room, each once.
     #[schema(example = json!([]))]
     pub attachment_ids: Option<Vec<String>>,
 }
 
 impl Ask for Post {
-    /// Threads are refused and not ignored: a reply that lands elsewhere would be worse than
-    /// none.
     fn read(fields: &mut Fields) -> Self {
-        let later = "threadRootEntryId";
-        if fields.is_set(later) {
-            fields.fail_field(later, "is not supported by this version");
-        }
         Self {
             text: fields.text("text"),
+            thread_root_entry_id: fields.patch_text("threadRootEntryId").flatten(),
             attachment_ids: fields.maybe_texts("attachmentIds"),
         }
     }

@@ -131,7 +131,9 @@ impl Things {
             .replace("{authorId}", self.ada.author())
             .replace("{entryId}", &self.entry)
             .replace("{attachmentId}", &self.file)
+            .replace("{rootEntryId}", &self.entry)
             .replace("{documentId}", &self.page)
+            .replace("{emoji}", "none")
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")
     }
