@@ -116,8 +116,8 @@ pub struct Posting {
     pub text: PostText,
     /// The entry it answers in a thread.
     pub thread_root: Option<EntryId>,
-    /// Files the writer uploaded, each once.
-    pub attachments: Vec<AttachmentId>,
+    /// The files that go with it, each once.
+    pub files: Vec<AttachmentId>,
 }
 
 /// The text of a post, within its bounds.

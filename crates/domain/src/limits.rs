@@ -31,14 +31,6 @@ pub const ROOM_TOPIC_CHARS_MAX: usize = 500;
 pub const SLUG_CHARS_MAX: usize = 80;
 /// Characters of an entry's text.
 pub const ENTRY_CHARS: RangeInclusive<usize> = 1..=100_000;
-/// Characters of an attachment's name.
-pub const ATTACHMENT_NAME_CHARS_MAX: usize = 255;
-/// Characters of an attachment's declared media type.
-pub const MEDIA_TYPE_CHARS_MAX: usize = 127;
-/// Seconds an upload may wait to be posted: 24 h.
-pub const ATTACHMENT_UNPOSTED_S: i64 = 24 * 3_600;
-/// Uploads one sweep job drops, so that writers never wait long.
-pub const ATTACHMENT_SWEEP_BATCH: u32 = 500;
 /// Code points of a reaction's emoji.
 pub const EMOJI_CODE_POINTS_MAX: usize = 16;
 /// Different emojis one entry's reactions have.
@@ -59,6 +51,14 @@ pub const SEARCH_ITEMS_DEFAULT: u32 = 20;
 pub const EXCERPT_CHARS: usize = 240;
 /// Characters of it before the first word that was looked for.
 pub const EXCERPT_LEAD_CHARS: usize = 60;
+/// Characters of an attachment's name.
+pub const ATTACHMENT_NAME_CHARS_MAX: usize = 255;
+/// Characters of an attachment's declared media type.
+pub const MEDIA_TYPE_CHARS_MAX: usize = 127;
+/// Seconds an upload may wait to be posted: 24 h.
+pub const ATTACHMENT_UNPOSTED_S: i64 = 24 * 3_600;
+/// Uploads one sweep job drops, so that writers never wait long.
+pub const ATTACHMENT_SWEEP_BATCH: u32 = 500;
 /// Authors named when a room is made.
 pub const ROOM_MEMBER_IDS_MAX: usize = 100;
 /// Agents named when a room is made.

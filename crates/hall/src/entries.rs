@@ -26,9 +26,9 @@ impl Hall {
     /// Writes a post; its mentions are resolved now and for good.
     ///
     /// # Errors
-    /// [`Refusal::Validation`] for too many files; `NotFound` for room, thread root or file,
-    /// [`Refusal::RoomArchived`], [`Refusal::NotAMember`], [`Refusal::NestedThread`],
-    /// [`Refusal::AttachmentAlreadyPosted`].
+    /// `NotFound` for the room, the thread root or a file, [`Refusal::RoomArchived`],
+    /// [`Refusal::NotAMember`], [`Refusal::NestedThread`], [`Refusal::AttachmentAlreadyPosted`],
+    /// [`Refusal::Validation`] for too many files.
     pub async fn post(
         &self,
         by: &AnyCaller,
@@ -41,13 +41,13 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    attachments::require_few(tx, &posting.attachments)?;
+                    attachments::require_few(tx, &posting.files)?;
                     let sight = sight::room(tx, &by, room)?;
                     let root = match posting.thread_root {
                         Some(root) => Some(visible(tx, room, &sight, root)?),
                         None => None,
                     };
-                    let files = attachments::to_post(tx, &by, room, &posting.attachments)?;
+                    let files = attachments::to_post(tx, &by, room, &posting.files)?;
                     sight.writable()?;
                     root.as_ref().map_or(Ok(()), may_be_root)?;
                     let files = attachments::unposted(files)?;
@@ -117,7 +117,7 @@ impl Hall {
     /// Source: contract 2.3.
     pub async fn redact(&self, by: &Human, room: RoomId, id: EntryId) -> Result<Entry> {
         let (by, now) = (*by.caller(), self.now());
-        let (entry, free) = self
+        let (entry, files) = self
             .store()
             .write(move |tx| {
                 let sight = sight::room(tx, &by, room)?;
@@ -126,19 +126,15 @@ impl Hall {
                 if entry.redacted_at.is_some() {
                     return Ok((entry, Vec::new()));
                 }
-                entries::redact(tx, &mut entry, now)?;
-                let free = file_rows::forget_of_entry(tx, entry.id)?;
-                tx.append(
-                    now,
-                    Some(by.author),
-                    &Event::EntryRedacted {
-                        entry: entry.clone(),
-                    },
-                )?;
-                Ok((entry, free))
+                let files = entries::redact(tx, &mut entry, now)?;
+                let event = Event::EntryRedacted {
+                    entry: entry.clone(),
+                };
+                tx.append(now, Some(by.author), &event)?;
+                Ok((entry, files))
             })
             .await?;
-        self.drop_blobs(free).await;
+        self.drop_blobs(files).await;
         Ok(entry)
     }
 }

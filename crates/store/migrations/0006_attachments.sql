@@ -1,5 +1,5 @@
--- Files of rooms. entry_id, entry_seq and place are null until the file is posted; picture is what the
--- bytes are, whatever mime_type declares.
+-- Files of rooms. entry_id, entry_seq and place are null until the file is posted; picture is
+-- what the bytes are, whatever mime_type declares.
 
 CREATE TABLE attachments (
   id          BLOB PRIMARY KEY,

@@ -172,8 +172,8 @@ pub fn bytes_stored(db: &Rx<'_>) -> Result<u64> {
     })
 }
 
-/// Forgets the files of an entry; answers the blobs that nobody needs any
-/// more, to be removed after the commit.
+/// Forgets the files of an entry; answers the blobs that nobody needs any more, to be removed
+/// after the commit.
 ///
 /// # Errors
 /// A fault when the engine refuses a change.

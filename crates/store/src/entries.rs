@@ -2,6 +2,7 @@
 
 use guildhall_domain::{
     Moment, Result,
+    attachments::Digest,
     entries::{EntriesAsk, EntriesPage, Entry, EntryKind},
     ids::{AuthorId, EntryId, RoomId},
     mentions::MentionSpan,
@@ -210,13 +211,14 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
 }
 
 /// Takes an entry's text out of its row, the index of words and the event that brought it, and
-/// has the engine forget the pages that held it once this is committed.
+/// has the engine forget the pages that held it once this is committed. Answers the blobs of its
+/// files that nobody needs any more, to be removed after the commit.
 ///
 /// # Errors
 /// A fault when the engine refuses a change.
 ///
 /// Source: contract 2.3, "DELETE …/entries/{entryId}".
-pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<()> {
+pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<Vec<Digest>> {
     let (number, told_in) = tx.one(
         "SELECT number, told_in FROM entries WHERE id = $1",
         [entry.id.as_bytes()],
@@ -241,9 +243,10 @@ pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<()> {
         "UPDATE entries SET text = '', mentions = $1, redacted_at = $2 WHERE id = $3",
         (spans, now.as_millis(), entry.id.as_bytes()),
     )?;
+    let files = attachments::forget_of_entry(tx, entry.id)?;
     entry.redact(now);
     tx.forget_pages();
-    Ok(())
+    Ok(files)
 }
 
 /// The spans as they are stored; `None` for none.
@@ -276,8 +279,7 @@ fn distinct(spans: &[MentionSpan]) -> Vec<AuthorId> {
     named
 }
 
-/// Reads an entry from its [`COLUMNS`], which come first in the row; its files are told by
-/// [`attachments::fill`].
+/// Reads an entry from its [`COLUMNS`], which come first in the row.
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let redacted_at = maybe_moment(row, 11)?;
     let replies: Option<i64> = row.get(12)?;

@@ -52,8 +52,8 @@ pub async fn post(
     let files = ask.attachment_ids.unwrap_or_default();
     let posting = Posting {
         text: PostText::parse(ask.text, &files)?,
-        attachments: files.iter().map(|id| AttachmentId::named(id)).collect(),
         thread_root: ask.thread_root_entry_id.map(|root| EntryId::named(&root)),
+        files: files.iter().map(|id| AttachmentId::named(id)).collect(),
     };
     let once = repeat.answering(|entry: &entries::Entry| posted(entry.clone()));
     let (status, answer) = posted(hall.post(&by, room, posting, once).await?);
