@@ -144,8 +144,12 @@ pub const LOGIN_TRIES_S: i64 = 15 * 60;
 /// Addresses and accounts whose wrong tries are remembered at one moment.
 pub const LOGIN_TRIES_KEPT_MAX: usize = 10_000;
 
+/// Documents of one canvas, pinned ones too.
+pub const CANVAS_DOCUMENTS_MAX: u64 = 100;
 /// Events a reader takes from the log at once.
 pub const EVENTS_PAGE: usize = 500;
+/// Bytes of events a reader takes from the log at once; a single event may be larger.
+pub const EVENTS_PAGE_BYTES: usize = 1024 * 1024;
 /// Scopes one stream may name.
 pub const STREAM_SCOPES_MAX: usize = 64;
 /// Seconds an event is kept at least: 30 days, see [`EVENT_RETENTION_MIN`].

@@ -22,7 +22,7 @@ use guildhall_world::{
 };
 
 use crate::{
-    Hall, members,
+    Hall, callers, members,
     repeats::Once,
     sign_ins::{self, SignedIn},
     start::Door,
@@ -149,7 +149,8 @@ impl Hall {
     ) -> Result<(Account, Secret)> {
         let (email, display_name) = rules::invited(email, display_name)?;
         self.require_accounts()?;
-        let (actor, now) = (by.caller().author, self.now());
+        let (by, now) = (*by.caller(), self.now());
+        let actor = by.author;
         let invitation = passwords::invite()?;
         let password = self.inner.passwords.hash(invitation.as_password()).await?;
         let id = Self::new_id(AccountId::from_bytes);
@@ -158,6 +159,7 @@ impl Hall {
         let account = self
             .store()
             .write(move |tx| {
+                callers::require(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     if accounts::by_email(tx, &email)?.is_some() {
                         return Err(Refusal::EmailTaken.into());
@@ -180,9 +182,11 @@ impl Hall {
     /// [`Refusal::AuthModeLocal`], `NotFound`, [`Refusal::OwnerAccount`].
     pub async fn remove_account(&self, by: &Owner, id: AccountId) -> Result<()> {
         self.require_accounts()?;
-        let (actor, now) = (by.caller().author, self.now());
+        let (by, now) = (*by.caller(), self.now());
+        let actor = by.author;
         self.store()
             .write(move |tx| {
+                callers::require(tx, &by, now)?;
                 let Account {
                     role, author_id, ..
                 } = existing(tx, id)?;

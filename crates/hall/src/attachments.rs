@@ -17,7 +17,7 @@ use guildhall_store::{
 };
 use guildhall_world::blobs::{Blob, Blobs, Draft, Kept};
 
-use crate::{Hall, repeats::Once, sight};
+use crate::{Hall, callers, repeats::Once, sight};
 
 /// Files on their way into a room: all of them arrive, or none. Dropping it forgets them.
 pub struct Upload {
@@ -169,6 +169,7 @@ impl Upload {
         }
         let now = hall.now();
         let noted = hall.store().write(move |tx| {
+            callers::require(tx, &by, now)?;
             let noted = once.run(tx, now, |tx| {
                 sight::room(tx, &by, room)?.writable()?;
                 let mut noted = Vec::with_capacity(kept.len());

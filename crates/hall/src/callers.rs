@@ -45,7 +45,7 @@ impl Peer {
 }
 
 /// A header that may hold a credential.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Shown {
     /// Not there.
     Absent,
@@ -55,8 +55,8 @@ pub enum Shown {
     Unreadable,
 }
 
-/// Everything a request shows of its caller.
-#[derive(Clone, Debug)]
+/// Everything a request shows of its caller; without `Debug`, because it holds secrets.
+#[derive(Clone)]
 pub struct Approach {
     /// The socket.
     pub peer: Peer,
@@ -230,6 +230,22 @@ pub(crate) fn still_counts(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<
         Credential::ApiKey(id) => Ok(keys::by_id(db, id)?.is_some()),
         Credential::AgentToken(token) => token_counts(db, token, now),
     }
+}
+
+/// Holds back a change whose caller's credential ended while the request was on its way: what
+/// makes new credentials, or changes who may do what, must not outlive the one it rests on.
+///
+/// # Errors
+/// [`Refusal::AgentIdentityUnverified`] for an agent, else [`Refusal::AuthRequired`].
+pub(crate) fn require(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<()> {
+    if still_counts(db, caller, now)? {
+        return Ok(());
+    }
+    Err(match caller.agent() {
+        Some(_) => Refusal::AgentIdentityUnverified,
+        None => Refusal::AuthRequired,
+    }
+    .into())
 }
 
 fn token_counts(db: &Rx<'_>, token: TokenId, now: Moment) -> Result<bool> {

@@ -13,7 +13,7 @@ use guildhall_domain::{
 use guildhall_store::{Seen, keys};
 use guildhall_world::tokens::{self as secrets, Secret};
 
-use crate::{Hall, repeats::Once};
+use crate::{Hall, callers, repeats::Once};
 
 /// One page of keys.
 #[derive(Clone, Debug)]
@@ -43,7 +43,8 @@ impl Hall {
         check.chars("label", &label, *range.start(), *range.end());
         check.one_line("label", &label);
         check.done()?;
-        let (author_id, now) = (by.caller().author, self.now());
+        let (by, now) = (*by.caller(), self.now());
+        let author_id = by.author;
         let key = Key {
             id: Self::new_id(KeyId::from_bytes),
             author_id,
@@ -56,6 +57,7 @@ impl Hall {
         let key = self
             .store()
             .write(move |tx| {
+                callers::require(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     if keys::count_of(tx, author_id)? >= limits::KEYS_PER_ACCOUNT_MAX {
                         return Err(Refusal::TooManyKeys.into());

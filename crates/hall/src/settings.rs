@@ -1,21 +1,25 @@
 //! Settings: what they are now, and changing them.
 
 use guildhall_domain::{
-    Refusal, Result,
+    Fault, Moment, Refusal, Result,
     agents::{AgentState, Runtime},
     callers::{Gate, Owner},
     events::Event,
-    ids::AgentId,
+    ids::{AgentId, AuthorId},
     revisions::{Precondition, Revised},
+    rooms::Room,
     settings::{
         self as rules, Current, DEFAULT_AGENT, DEFAULT_RUNTIME, FILES_ROOTS, Setting,
         SettingsPatch, Value,
     },
 };
-use guildhall_store::{Rx, Seen, Tx, agents, installation, rooms as room_rows, settings};
+use guildhall_store::{
+    Rx, Seen, Tx, agents, installation, rooms as room_rows,
+    settings::{self, Configured},
+};
 use guildhall_world::confined::Confined;
 
-use crate::Hall;
+use crate::{Hall, callers};
 
 impl Hall {
     /// Every setting with its value and who said so, by key.
@@ -54,26 +58,23 @@ impl Hall {
         patch: SettingsPatch,
     ) -> Result<Revised<Vec<Current>>> {
         rules::check(&patch)?;
-        require_folders(&patch)?;
-        let (actor, now) = (by.caller().author, self.now());
+        require_folders(&patch).await?;
+        let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
+                callers::require(tx, &by, now)?;
                 require_known(tx, &patch)?;
                 let before = revised(tx)?;
                 require_free(&before.value, &patch)?;
                 precondition.check(before.rev)?;
-                let rooms = room_rows::all(tx)?;
-                let keys = apply(tx, &patch)?;
-                if keys.is_empty() {
-                    return Ok(before);
-                }
-                installation::set_settings_rev(tx, before.rev + 1)?;
-                tx.append(now, Some(actor), &Event::SettingsChanged { keys })?;
-                for (was, room) in rooms.iter().zip(room_rows::all(tx)?) {
-                    if room != *was {
-                        tx.append(now, Some(actor), &Event::RoomUpdated { room })?;
-                    }
-                }
+                let is_of_rooms = |(key, _): &(String, Option<Value>)| key.starts_with("rooms.");
+                let rooms = if patch.iter().any(is_of_rooms) {
+                    room_rows::all(tx)?
+                } else {
+                    Vec::new()
+                };
+                apply(tx, &patch)?;
+                tell_changes(tx, Some(by.author), &before, &rooms, now)?;
                 revised(tx)
             })
             .await
@@ -88,17 +89,26 @@ fn revised(db: &Rx<'_>) -> Result<Revised<Vec<Current>>> {
 }
 
 /// Holds back roots that are no folders: the server would not start with them.
-fn require_folders(patch: &SettingsPatch) -> Result<(), Refusal> {
+async fn require_folders(patch: &SettingsPatch) -> Result<()> {
     let named = patch.iter().filter(|(key, _)| *key == FILES_ROOTS.key);
-    let mut roots = named
+    let mut roots: Vec<String> = named
         .filter_map(|(_, value)| value.as_ref())
-        .flat_map(Value::texts);
-    match roots.find(|root| !Confined::is_folder(root)) {
+        .flat_map(Value::texts)
+        .cloned()
+        .collect();
+    // A folder may lie on a disk that does not answer.
+    let look = move || {
+        roots.retain(|root| !Confined::is_folder(root));
+        roots.into_iter().next()
+    };
+    let missing = tokio::task::spawn_blocking(look)
+        .await
+        .map_err(|error| Fault::broken("looking for a folder", error))?;
+    match missing {
         None => Ok(()),
-        Some(root) => Err(Refusal::field(
-            FILES_ROOTS.key,
-            format!("{root} is no folder here"),
-        )),
+        Some(root) => {
+            Err(Refusal::field(FILES_ROOTS.key, format!("{root} is no folder here")).into())
+        }
     }
 }
 
@@ -138,18 +148,50 @@ fn require_free(now: &[Current], patch: &SettingsPatch) -> Result<(), Refusal> {
     }
 }
 
-/// Stores the values and says which settings are not what they were.
-fn apply(tx: &mut Tx<'_>, patch: &SettingsPatch) -> Result<Vec<String>> {
-    let mut changed = Vec::new();
+fn apply(tx: &mut Tx<'_>, patch: &SettingsPatch) -> Result<()> {
     for (key, value) in patch {
-        let Some(setting) = rules::find(key) else {
-            continue;
-        };
-        let before = settings::get(tx, setting)?;
-        settings::store(tx, setting, value.as_ref())?;
-        if settings::get(tx, setting)? != before {
-            changed.push(key.clone());
+        if let Some(setting) = rules::find(key) {
+            settings::store(tx, setting, value.as_ref())?;
         }
     }
-    Ok(changed)
+    Ok(())
+}
+
+/// Takes over what file, environment and flags say at this start, and tells what that changes.
+pub(crate) fn configure(tx: &mut Tx<'_>, configured: &Configured, now: Moment) -> Result<()> {
+    let (before, rooms) = (revised(tx)?, room_rows::all(tx)?);
+    settings::configure(tx, configured)?;
+    tell_changes(tx, None, &before, &rooms, now)
+}
+
+/// Counts and tells what became of the settings, and of `rooms` by them, since `before`.
+fn tell_changes(
+    tx: &mut Tx<'_>,
+    actor: Option<AuthorId>,
+    before: &Revised<Vec<Current>>,
+    rooms: &[Room],
+    now: Moment,
+) -> Result<()> {
+    let after = settings::all(tx)?;
+    let keys: Vec<String> = before
+        .value
+        .iter()
+        .zip(&after)
+        .filter(|(was, is)| was != is)
+        .map(|(_, is)| is.setting.key.to_owned())
+        .collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    installation::set_settings_rev(tx, before.rev + 1)?;
+    tx.append(now, actor, &Event::SettingsChanged { keys })?;
+    if rooms.is_empty() {
+        return Ok(());
+    }
+    for (was, room) in rooms.iter().zip(room_rows::all(tx)?) {
+        if room != *was {
+            tx.append(now, actor, &Event::RoomUpdated { room })?;
+        }
+    }
+    Ok(())
 }

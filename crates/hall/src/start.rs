@@ -104,10 +104,15 @@ impl Hall {
         let started_at = clock.now();
         let ((log_id, owner, has_accounts), set_roots) = store
             .write(move |tx| {
-                settings::configure(tx, &configured)?;
                 let log_id = match installation::log_id(tx)? {
-                    Some(known) => known,
-                    None => found(tx, started_at)?,
+                    Some(known) => {
+                        crate::settings::configure(tx, &configured, started_at)?;
+                        known
+                    }
+                    None => {
+                        settings::configure(tx, &configured)?;
+                        found(tx, started_at)?
+                    }
                 };
                 let owner = match (auth, installation::owner(tx)?) {
                     (Auth::Local, None) => Some(make_owner(tx, started_at)?),

@@ -14,7 +14,7 @@ use guildhall_domain::{
 use guildhall_store::{Rx, Seen, Tx, agents, tokens};
 use guildhall_world::tokens::{self as secrets, Secret};
 
-use crate::{Hall, repeats::Once};
+use crate::{Hall, callers, repeats::Once};
 
 impl Hall {
     /// Mints a token that names an agent; its text is in this answer and nowhere else.
@@ -34,7 +34,7 @@ impl Hall {
         check.chars("label", &label, *range.start(), *range.end());
         check.one_line("label", &label);
         check.done()?;
-        let (actor, now) = (by.caller().author, self.now());
+        let (by, now) = (*by.caller(), self.now());
         let token = Token {
             id: Self::new_id(TokenId::from_bytes),
             agent_id: agent,
@@ -50,6 +50,7 @@ impl Hall {
         let token = self
             .store()
             .write(move |tx| {
+                callers::require(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     require_agent(tx, agent, false)?;
                     tokens::insert(tx, &token, &digest)?;
@@ -57,7 +58,7 @@ impl Hall {
                         agent_id: agent,
                         token_id: token.id,
                     };
-                    tx.append(now, Some(actor), &event)?;
+                    tx.append(now, Some(by.author), &event)?;
                     Ok(token)
                 })
             })

@@ -75,8 +75,16 @@ impl Tries {
         if wrong.len() + places.len() > limits::LOGIN_TRIES_KEPT_MAX {
             wrong.retain(|_, times| times.iter().any(|at| counts(*at, now)));
         }
-        if wrong.len() + places.len() > limits::LOGIN_TRIES_KEPT_MAX {
-            return Err(Refusal::Overloaded);
+        // A flood of places must not keep everybody out: what was guessed longest ago is forgotten.
+        while wrong.len() + places.len() > limits::LOGIN_TRIES_KEPT_MAX {
+            let oldest = wrong
+                .iter()
+                .min_by_key(|(_, times)| times.last().copied())
+                .map(|(place, _)| place.clone());
+            match oldest {
+                Some(oldest) => wrong.remove(&oldest),
+                None => break,
+            };
         }
         for place in &places {
             let times = wrong.entry(place.clone()).or_default();

@@ -138,7 +138,7 @@ mod tests {
             for line in lines {
                 headers.append(COOKIE, HeaderValue::from_static(line));
             }
-            assert_eq!(shown(&headers, 4747), expected, "{lines:?}");
+            assert!(shown(&headers, 4747) == expected, "{lines:?}");
         }
     }
 

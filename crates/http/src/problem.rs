@@ -38,8 +38,9 @@ impl Accepted {
         let mut parts = item.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default().to_ascii_lowercase();
         let weight = parts
-            .find_map(|part| part.strip_prefix("q=")?.parse().ok())
-            .unwrap_or(1.0);
+            .find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")))
+            .map_or(1.0, |q| q.parse().unwrap_or(0.0));
+        let weight = f32::clamp(weight, 0.0, 1.0);
         match name.as_str() {
             "application/problem+json" => self.problem = weight,
             "application/json" => self.json = weight,
@@ -89,6 +90,10 @@ mod tests {
             ("application/problem+json, application/json;q=0.9", true),
             ("application/problem+json;q=0.5, application/json", false),
             ("application/problem+json;q=0", false),
+            ("application/problem+json;Q=0.5, application/json", false),
+            ("application/problem+json;q=x", false),
+            ("application/problem+json;q=NaN", false),
+            ("application/problem+json;q=9, application/json", false),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, accept.parse().unwrap());

@@ -12,8 +12,8 @@ use guildhall_domain::{
 use rusqlite::{Row, params_from_iter};
 
 use crate::{
-    Rx, Tx,
-    rows::{self, count, stored, word, word_of},
+    Rx, Tx, repeats,
+    rows::{self, count, moment, stored, word, word_of},
 };
 
 const COLUMNS: &str = "id, room_id, name, mime_type, picture, size, sha256, uploader_id, entry_seq";
@@ -179,7 +179,7 @@ pub fn bytes_stored(db: &Rx<'_>) -> Result<u64> {
 /// A fault when the engine refuses a change.
 pub fn forget_of_entry(tx: &mut Tx<'_>, entry: EntryId) -> Result<Vec<Digest>> {
     let files = tx.all(
-        "SELECT id, sha256, size FROM attachments WHERE entry_id = $1",
+        "SELECT id, sha256, size, created_at FROM attachments WHERE entry_id = $1",
         [entry.as_bytes()],
         read_leaving,
     )?;
@@ -197,7 +197,7 @@ pub fn forget_unposted(
     limit: u32,
 ) -> Result<(usize, Vec<Digest>)> {
     let files = tx.all(
-        "SELECT id, sha256, size FROM attachments
+        "SELECT id, sha256, size, created_at FROM attachments
          WHERE entry_id IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2",
         (before.as_millis(), limit),
         read_leaving,
@@ -247,6 +247,7 @@ struct Leaving {
     id: AttachmentId,
     sha256: Digest,
     size: u64,
+    uploaded_at: Moment,
 }
 
 fn forget(tx: &mut Tx<'_>, files: Vec<Leaving>) -> Result<Vec<Digest>> {
@@ -256,6 +257,7 @@ fn forget(tx: &mut Tx<'_>, files: Vec<Leaving>) -> Result<Vec<Digest>> {
             "DELETE FROM attachments WHERE id = $1",
             [file.id.as_bytes()],
         )?;
+        repeats::forget_attachment(tx, file.id, file.uploaded_at)?;
         if !is_needed(tx, file.sha256)? {
             tx.run(
                 "UPDATE attachment_store SET bytes = bytes - $1",
@@ -272,6 +274,7 @@ fn read_leaving(row: &Row<'_>) -> rusqlite::Result<Leaving> {
         id: rows::id(row, 0, AttachmentId::from_bytes)?,
         sha256: row.get(1).map(Digest::from_bytes)?,
         size: count(row, 2)?,
+        uploaded_at: moment(row, 3)?,
     })
 }
 

@@ -109,6 +109,18 @@ pub fn next_expiry(db: &Rx<'_>) -> Result<Option<Moment>> {
     )
 }
 
+/// How many documents a canvas has.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn count_of(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
+    db.one(
+        "SELECT COUNT(*) FROM canvas_documents WHERE scope = $1",
+        [scope.to_string()],
+        |row| count(row, 0),
+    )
+}
+
 /// The position in front of all documents of a canvas.
 ///
 /// # Errors

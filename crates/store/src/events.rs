@@ -82,42 +82,77 @@ pub fn retained_from(db: &Rx<'_>) -> Result<u64> {
     oldest.map_or_else(|| Ok(newest(db)? + 1), |seq| Ok(seq.unsigned_abs()))
 }
 
-/// At most `limit` events above `after`, of every scope, oldest first.
+/// How much of the log is read at once: events, and bytes of their data; one event is read
+/// however large it is.
+#[derive(Clone, Copy, Debug)]
+pub struct PageSize {
+    /// Events at most.
+    pub events: usize,
+    /// Bytes of data, unless the first event has more.
+    pub bytes: usize,
+}
+
+/// A run of the log.
+#[derive(Clone, Debug)]
+pub struct LogPage {
+    /// The events, oldest first.
+    pub events: Vec<Arc<Stored>>,
+    /// Whether more may follow: the page ended at its size and not at the log's end.
+    pub is_full: bool,
+}
+
+/// The events above `after`, of every scope, as many as `size` allows.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn after(db: &Rx<'_>, after: u64, limit: usize) -> Result<Vec<Arc<Stored>>> {
-    db.all(
+pub fn after(db: &Rx<'_>, after: u64, size: PageSize) -> Result<LogPage> {
+    run(
+        db,
         &format!("SELECT {COLUMNS} FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"),
-        (stored(after), stored(limit as u64)),
-        read,
+        (stored(after), stored(size.events as u64)),
+        size,
     )
 }
 
-/// At most `limit` events above `after` that stand in one of `scopes`, oldest first, each once.
+fn run(db: &Rx<'_>, sql: &str, params: impl rusqlite::Params, size: PageSize) -> Result<LogPage> {
+    let mut bytes = 0;
+    let events = db.until(sql, params, read, |event| {
+        bytes += event.data.len();
+        bytes >= size.bytes
+    })?;
+    Ok(LogPage {
+        is_full: bytes >= size.bytes || events.len() == size.events,
+        events,
+    })
+}
+
+/// The events above `after` that stand in one of `scopes`, each once, as many as `size` allows.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn after_in(
-    db: &Rx<'_>,
-    scopes: &[Scope],
-    after: u64,
-    limit: usize,
-) -> Result<Vec<Arc<Stored>>> {
+pub fn after_in(db: &Rx<'_>, scopes: &[Scope], after: u64, size: PageSize) -> Result<LogPage> {
     let in_scope = format!(
         "SELECT {COLUMNS} FROM events WHERE seq IN
            (SELECT seq FROM event_scopes WHERE scope = $1 AND seq > $2 ORDER BY seq LIMIT $3)
          ORDER BY seq"
     );
     let mut events = Vec::new();
+    // Behind the end of a scope's full run, its next events are not known yet.
+    let mut known_to = u64::MAX;
     for scope in scopes {
-        let params = (scope.to_string(), stored(after), stored(limit as u64));
-        events.extend(db.all(&in_scope, params, read)?);
+        let params = (scope.to_string(), stored(after), stored(size.events as u64));
+        let run = run(db, &in_scope, params, size)?;
+        if let Some(last) = run.events.last().filter(|_| run.is_full) {
+            known_to = known_to.min(last.seq);
+        }
+        events.extend(run.events);
     }
     events.sort_unstable_by_key(|event| event.seq);
     events.dedup_by_key(|event| event.seq);
-    events.truncate(limit);
-    Ok(events)
+    events.retain(|event| event.seq <= known_to);
+    let is_full = known_to != u64::MAX || events.len() > size.events;
+    events.truncate(size.events);
+    Ok(LogPage { events, is_full })
 }
 
 /// Drops the beginning of the log: the events older than `before` beyond the newest `keep_min`, and as many

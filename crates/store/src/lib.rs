@@ -95,6 +95,7 @@ impl Store {
         assert_engine(rusqlite::version_number())?;
         let mut connection = writer::connect(path)?;
         migrations::apply(&mut connection)?;
+        writer::empty_left_log(&connection)?;
         let log = events::log_end(&connection)?;
         let (head_sender, head) = watch::channel(log.seq);
         let readers = readers::Readers::start(path)?;

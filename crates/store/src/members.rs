@@ -10,7 +10,7 @@ use guildhall_domain::{
     ids::{AuthorId, RoomId},
     members::{AuthorSummary, Member, Origin},
 };
-use rusqlite::Row;
+use rusqlite::{Row, params_from_iter};
 
 use crate::{
     Rx, Tx,
@@ -152,18 +152,50 @@ pub fn of_direct_messages(db: &Rx<'_>) -> Result<HashMap<RoomId, Vec<AuthorSumma
              WHERE r.kind = 'dm' ORDER BY m.seen_from, m.author_id"
         ),
         [],
-        |row| {
-            Ok((
-                rows::id(row, 8, RoomId::from_bytes)?,
-                authors::summary_at(row, 0)?,
-            ))
-        },
+        read_in_room,
     )?;
+    Ok(by_room(all))
+}
+
+/// The members of these rooms for show, by joining.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn summaries_in(
+    db: &Rx<'_>,
+    rooms: impl Iterator<Item = RoomId>,
+) -> Result<HashMap<RoomId, Vec<AuthorSummary>>> {
+    let rooms: HashSet<RoomId> = rooms.collect();
+    if rooms.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<String> = (1..=rooms.len()).map(|n| format!("${n}")).collect();
+    let all = db.all(
+        &format!(
+            "SELECT {COLUMNS}, m.room_id FROM members m
+             JOIN authors a ON a.id = m.author_id {JOIN_HANDLE}
+             WHERE m.room_id IN ({}) ORDER BY m.seen_from, m.author_id",
+            places.join(", ")
+        ),
+        params_from_iter(rooms.iter().map(RoomId::as_bytes)),
+        read_in_room,
+    )?;
+    Ok(by_room(all))
+}
+
+fn read_in_room(row: &Row<'_>) -> rusqlite::Result<(RoomId, AuthorSummary)> {
+    Ok((
+        rows::id(row, 8, RoomId::from_bytes)?,
+        authors::summary_at(row, 0)?,
+    ))
+}
+
+fn by_room(members: Vec<(RoomId, AuthorSummary)>) -> HashMap<RoomId, Vec<AuthorSummary>> {
     let mut by_room: HashMap<RoomId, Vec<AuthorSummary>> = HashMap::new();
-    for (room, author) in all {
+    for (room, author) in members {
         by_room.entry(room).or_default().push(author);
     }
-    Ok(by_room)
+    by_room
 }
 
 /// Authors who wrote in a room and are no members, for show.

@@ -2,7 +2,7 @@
 
 use guildhall_domain::{
     Moment, Result,
-    ids::EntryId,
+    ids::{AttachmentId, EntryId},
     repeats::{Answered, AnsweredBody, Claim},
 };
 
@@ -93,6 +93,38 @@ pub(crate) fn redact_entry(
             "UPDATE repeats SET body = $1 WHERE claim = $2",
             (answer.to_string().into_bytes(), claim),
         )?;
+    }
+    Ok(())
+}
+
+/// Empties the answers to the uploads of attachments that are gone, which were given at
+/// `uploaded_at`: the upload stays done, and nothing of the file is told any more.
+pub(crate) fn forget_attachment(
+    tx: &mut Tx<'_>,
+    attachment: AttachmentId,
+    uploaded_at: Moment,
+) -> Result<()> {
+    let name = attachment.to_string();
+    let answers = tx.all(
+        "SELECT claim, body FROM repeats WHERE created_at = $1 AND body IS NOT NULL",
+        [uploaded_at.as_millis()],
+        |row| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, Vec<u8>>(1)?)),
+    )?;
+    for (claim, body) in answers {
+        let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
+            continue;
+        };
+        let Some(files) = answer.get_mut("attachments").and_then(Value::as_array_mut) else {
+            continue;
+        };
+        let before = files.len();
+        files.retain(|file| file["id"] != name);
+        if files.len() < before {
+            tx.run(
+                "UPDATE repeats SET body = $1 WHERE claim = $2",
+                (answer.to_string().into_bytes(), claim),
+            )?;
+        }
     }
     Ok(())
 }

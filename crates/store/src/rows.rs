@@ -30,6 +30,32 @@ impl<'a> Rx<'a> {
             .map_err(|error| faults::error("reading the store", error))
     }
 
+    /// The rows of the answer up to the first one that `is_enough` says is the last.
+    pub(crate) fn until<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        mut is_enough: impl FnMut(&T) -> bool,
+    ) -> Result<Vec<T>> {
+        debug_assert!(in_order(sql), "{sql}");
+        let some = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            let mut values = Vec::new();
+            while let Some(row) = rows.next()? {
+                let value = read(row)?;
+                let is_last = is_enough(&value);
+                values.push(value);
+                if is_last {
+                    break;
+                }
+            }
+            Ok(values)
+        };
+        some().map_err(|error| faults::error("reading the store", error))
+    }
+
     /// The first row of the answer, if there is one.
     pub(crate) fn first<T>(
         &self,

@@ -77,11 +77,8 @@ pub fn written_in(db: &Rx<'_>, author: AuthorId, below: u64, limit: u32) -> Resu
 
 /// Gives each thread its room's title; a direct message without one is called by its members.
 fn titled(db: &Rx<'_>, threads: Vec<(ThreadSeen, Option<String>)>) -> Result<Vec<ThreadSeen>> {
-    let people = if threads.iter().any(|(_, title)| title.is_none()) {
-        members::of_direct_messages(db)?
-    } else {
-        Default::default()
-    };
+    let untitled = threads.iter().filter(|(_, title)| title.is_none());
+    let people = members::summaries_in(db, untitled.map(|(thread, _)| thread.room_id))?;
     let names = |room: RoomId| {
         let people = people.get(&room).into_iter().flatten();
         title_from_members(people.map(|author| author.display_name.as_str()))

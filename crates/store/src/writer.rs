@@ -10,7 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
@@ -110,6 +110,7 @@ impl Writer {
             head,
             commits: Arc::clone(&commits),
             must_empty: false,
+            emptying_tried: None,
         };
         let thread = std::thread::Builder::new()
             .name("writer".to_owned())
@@ -161,6 +162,13 @@ impl Drop for Writer {
     }
 }
 
+/// Empties the write-ahead log the last run left, whose pages may hold what was to be forgotten.
+pub(crate) fn empty_left_log(connection: &Connection) -> Result<(), Fault> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .map_err(|error| fault("emptying the write-ahead log", error))
+}
+
 /// The writer thread's own state.
 struct Desk {
     path: PathBuf,
@@ -171,6 +179,8 @@ struct Desk {
     commits: Arc<AtomicU64>,
     /// Whether the write-ahead log still holds pages that must be forgotten.
     must_empty: bool,
+    /// When that was last tried.
+    emptying_tried: Option<Instant>,
 }
 
 impl Desk {
@@ -187,8 +197,9 @@ impl Desk {
                         .chain(jobs.try_iter())
                         .take(GROUP_MAX);
                     self.commit(group);
+                    self.empty_log_if_due();
                 }
-                Err(RecvTimeoutError::Timeout) => self.empty_log(),
+                Err(RecvTimeoutError::Timeout) => self.empty_log(Duration::ZERO),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
@@ -209,7 +220,7 @@ impl Desk {
         if forgets {
             // Before the answers leave, so that who hears of it can rely on it.
             self.must_empty = true;
-            self.empty_log();
+            self.empty_log(EMPTYING_PATIENCE);
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
         // Moved before the answers leave, so that whoever hears an answer finds its event.
@@ -219,14 +230,27 @@ impl Desk {
         }
     }
 
+    /// Tries again where the last try is a while ago: a busy store never rests long enough for
+    /// the timeout alone.
+    fn empty_log_if_due(&mut self) {
+        let is_due = self
+            .emptying_tried
+            .is_none_or(|tried| tried.elapsed() >= EMPTYING_AGAIN);
+        if self.must_empty && is_due {
+            self.empty_log(Duration::ZERO);
+        }
+    }
+
     /// Writes the log's pages to their places and cuts it to nothing, so that it holds no page
-    /// as it was before; tried again later when readers still need older ones.
-    fn empty_log(&mut self) {
+    /// as it was before; waits as long as `patience` for readers that still need older ones, and
+    /// is tried again later without waiting, so that one slow reader does not hold up others.
+    fn empty_log(&mut self, patience: Duration) {
         let Some(connection) = &self.connection else {
             return;
         };
+        self.emptying_tried = Some(Instant::now());
         let emptied = connection
-            .busy_timeout(EMPTYING_PATIENCE)
+            .busy_timeout(patience)
             .and_then(|()| {
                 let is_busy = |row: &rusqlite::Row<'_>| row.get::<_, bool>(0);
                 connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], is_busy)

@@ -13,6 +13,7 @@ use guildhall_domain::{
     },
     events::Event,
     ids::{AuthorId, DocumentId, EntryId, RoomId},
+    limits,
     outcome::Thing,
     revisions::Precondition,
     settings::FILES_PEOPLE,
@@ -49,6 +50,8 @@ pub struct Threaded {
     pub root: EntryId,
     /// False when it had begun already.
     pub is_new: bool,
+    /// The document's revision.
+    pub rev: u64,
 }
 
 impl Hall {
@@ -95,7 +98,7 @@ impl Hall {
     /// # Errors
     /// In this order: [`Refusal::Validation`], `NotFound` for room or session,
     /// [`Refusal::RoomArchived`], [`Refusal::NotAMember`], the refusals of a file,
-    /// [`Refusal::CanvasBeingEdited`].
+    /// [`Refusal::CanvasBeingEdited`], [`Refusal::LimitReached`].
     ///
     /// Source: contract 2.5.
     pub async fn open_document(
@@ -125,6 +128,9 @@ impl Hall {
                     };
                     if let Some(kept) = known {
                         return reopen(tx, &by, kept, content, front, now);
+                    }
+                    if canvas::count_of(tx, scope)? >= limits::CANVAS_DOCUMENTS_MAX {
+                        return Err(Refusal::LimitReached("canvas documents").into());
                     }
                     let ask = NewDocument { content, pinned };
                     let document =
@@ -223,6 +229,7 @@ impl Hall {
                         return Ok(Threaded {
                             root,
                             is_new: false,
+                            rev: kept.document.rev,
                         });
                     }
                     let sight = seen(tx, &by, scope)?;
@@ -240,7 +247,11 @@ impl Hall {
                     tx.append(now, Some(by.author), &Event::EntryAdded { entry })?;
                     kept.document.begin_thread(root);
                     keep(tx, &by, &kept, CanvasChange::Threaded, now)?;
-                    Ok(Threaded { root, is_new: true })
+                    Ok(Threaded {
+                        root,
+                        is_new: true,
+                        rev: kept.document.rev,
+                    })
                 })
             })
             .await

@@ -11,7 +11,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Rx, authors, entries,
-    events::{self, Stored},
+    events::{self, PageSize, Stored},
     members::{self, Window},
 };
 
@@ -48,12 +48,16 @@ pub(super) fn read(
     if last + 1 < events::retained_from(db)? {
         return Ok(Page::Dropped);
     }
-    let read = match scopes {
-        None => events::after(db, last, limits::EVENTS_PAGE)?,
-        Some(scopes) => events::after_in(db, scopes, last, limits::EVENTS_PAGE)?,
+    let size = PageSize {
+        events: limits::EVENTS_PAGE,
+        bytes: limits::EVENTS_PAGE_BYTES,
     };
-    let position = match read.last() {
-        Some(event) if read.len() == limits::EVENTS_PAGE => event.seq,
+    let read = match scopes {
+        None => events::after(db, last, size)?,
+        Some(scopes) => events::after_in(db, scopes, last, size)?,
+    };
+    let position = match read.events.last() {
+        Some(event) if read.is_full => event.seq,
         _ => events::newest(db)?,
     };
     let mut eyes = Eyes {
@@ -62,8 +66,8 @@ pub(super) fn read(
         scopes,
         windows: HashMap::new(),
     };
-    let mut visible = Vec::with_capacity(read.len());
-    for event in read {
+    let mut visible = Vec::with_capacity(read.events.len());
+    for event in read.events {
         if eyes.see(&event)? {
             visible.push(event);
         }

@@ -55,9 +55,9 @@ pub async fn list(
     responses((status = 201, body = CanvasDocument),
         (status = 200, description = "Opened again: other content, same id and pin", body = CanvasDocument),
         (status = 400, description = "VALIDATION_FAILED, INVALID_PATH, NOT_A_FILE", body = ErrorEnvelope),
-        (status = 403, description = "OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
+        (status = 403, description = "OUTSIDE_BOUNDARY, PERMISSION_DENIED, OWNER_ONLY: a person's files", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED", body = ErrorEnvelope)),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED, LIMIT_REACHED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn open(
     State(hall): State<Hall>,
@@ -95,7 +95,7 @@ pub async fn get(
     request_body = ChangeDocument,
     responses((status = 200, body = CanvasDocument),
         (status = 400, description = "VALIDATION_FAILED, INVALID_PATH, NOT_A_FILE", body = ErrorEnvelope),
-        (status = 403, description = "OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
+        (status = 403, description = "OUTSIDE_BOUNDARY, PERMISSION_DENIED, OWNER_ONLY: a person's files", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, CANVAS_DOCUMENT_NOT_FOUND, NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
@@ -169,11 +169,11 @@ pub async fn thread(
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
     Sent { repeat, .. }: Sent<BeginThread>,
-) -> ApiResult<(StatusCode, Json<DocumentThread>)> {
+) -> ApiResult<Tagged<DocumentThread>> {
     let once = repeat.answering(shown);
     let threaded = hall.thread_document(&by, room, document, once).await?;
     let (status, thread) = shown(&threaded);
-    Ok((status, Json(thread)))
+    Ok(Tagged::changed(threaded.rev, thread).with_status(status))
 }
 
 fn shown(threaded: &Threaded) -> (StatusCode, DocumentThread) {

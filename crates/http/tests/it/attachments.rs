@@ -572,3 +572,27 @@ async fn no_name_and_no_link_leads_into_the_data_folder() {
     std::os::unix::fs::symlink(t.database(), &place).unwrap();
     owner.get(url(&file)).await.refused(500, "INTERNAL_ERROR");
 }
+
+#[tokio::test]
+async fn the_kept_answer_of_an_upload_forgets_a_redacted_file() {
+    let t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let path = format!("/api/rooms/{room}/attachments");
+    let files = [("secret", "x/y", &b"secret"[..]), ("kept", "x/y", b"kept")];
+    let again = async || {
+        let upload = owner.ask("POST", &path).header("idempotency-key", "k");
+        upload.files(&files).send().await
+    };
+    let uploaded = again().await.ok(201)["attachments"].take();
+    let entry = post(&owner, &room, "look", &[&uploaded[0]]).await.ok(201);
+    let entry = format!(
+        "/api/rooms/{room}/entries/{}",
+        entry["entry"]["id"].as_str().unwrap()
+    );
+    owner.delete(&entry).await.ok(200);
+    let repeated = again().await;
+    assert_eq!(repeated.header("idempotency-replayed"), "true");
+    assert_eq!(repeated.ok(201)["attachments"], json!([uploaded[1]]));
+    let digest = uploaded[0]["sha256"].as_str().unwrap();
+    assert!(!t.rows().contains(digest));
+}

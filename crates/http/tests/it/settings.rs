@@ -214,7 +214,9 @@ async fn a_file_is_overruled_by_what_is_stored_and_counts_again_after_it() {
         .await
         .ok(200);
     assert_eq!(brief(&setting(&owner, key).await).2, json!("file"));
-    // A start without the file forgets it.
+    // A start without the file forgets it, and whoever listens hears of it.
+    let mut events = t.events();
     t.restart_with(Options::default()).await;
+    assert_eq!(events.names(), ["settings_changed", "room_updated"]);
     assert_eq!(brief(&setting(&t.owner(), key).await).0, json!(30));
 }

@@ -7,7 +7,10 @@ use guildhall_domain::{
     events::{Event, Scope},
     ids::{AgentId, AuthorId, RoomId, TokenId},
 };
-use guildhall_store::{Store, events};
+use guildhall_store::{
+    Store,
+    events::{self, PageSize},
+};
 use guildhall_world::scratch::Scratch;
 use proptest::prelude::*;
 
@@ -41,11 +44,20 @@ async fn store_of(scratch: &Scratch, events: Vec<(i64, Event)>) -> Arc<Store> {
     store
 }
 
+/// Pages of so many events, whatever their bytes.
+fn size(events: usize) -> PageSize {
+    PageSize {
+        events,
+        bytes: usize::MAX,
+    }
+}
+
 async fn in_scopes(store: &Store, scopes: Vec<Scope>, after: u64, limit: usize) -> Vec<u64> {
-    let read = store.read(move |db| events::after_in(db, &scopes, after, limit));
+    let read = store.read(move |db| events::after_in(db, &scopes, after, size(limit)));
     read.await
         .unwrap()
         .value
+        .events
         .iter()
         .map(|event| event.seq)
         .collect()
@@ -80,9 +92,12 @@ async fn an_event_stands_in_each_of_its_scopes_and_comes_once() {
             "{scopes:?}"
         );
     }
-    let seen = store.read(|db| events::after(db, 1, 2)).await.unwrap();
+    let seen = store
+        .read(|db| events::after(db, 1, size(2)))
+        .await
+        .unwrap();
     assert_eq!(seen.seq, 5);
-    let first = &seen.value[0];
+    let first = &seen.value.events[0];
     assert_eq!((first.seq, first.name.as_str()), (2, "agent_token_created"));
     assert_eq!(first.event().unwrap(), token(5));
     assert_eq!(
@@ -131,7 +146,7 @@ async fn retention_drops_what_is_old_and_not_among_the_newest() {
     );
 
     let bytes = store
-        .read(|db| Ok(events::after(db, 9, 1)?[0].data.len()))
+        .read(|db| Ok(events::after(db, 9, size(1))?.events[0].data.len()))
         .await
         .unwrap()
         .value;
@@ -173,5 +188,42 @@ proptest! {
                 .collect();
             assert_eq!(found, expected);
         });
+    }
+}
+
+#[tokio::test]
+async fn a_page_ends_at_its_bytes_and_the_next_one_goes_on_behind_it() {
+    let scratch = Scratch::new("events");
+    let script: Vec<(i64, Event)> = (0..40)
+        .map(|n| (0, if n % 3 == 0 { left(1) } else { left(2) }))
+        .collect();
+    let store = store_of(&scratch, script).await;
+    let both = [Scope::Room(room(1)), Scope::Room(room(2))];
+    for bytes in [0, 1, 300, 5_000, usize::MAX] {
+        for events in [1, 7, 500] {
+            for scopes in [None, Some(both)] {
+                let size = PageSize { events, bytes };
+                let seqs = store
+                    .read(move |db| {
+                        let (mut seqs, mut last) = (Vec::new(), 0);
+                        loop {
+                            let page = match scopes {
+                                None => events::after(db, last, size)?,
+                                Some(scopes) => events::after_in(db, &scopes, last, size)?,
+                            };
+                            assert!(page.events.len() <= size.events);
+                            seqs.extend(page.events.iter().map(|event| event.seq));
+                            last = seqs.last().copied().unwrap_or_default();
+                            if !page.is_full {
+                                return Ok(seqs);
+                            }
+                        }
+                    })
+                    .await
+                    .unwrap()
+                    .value;
+                assert_eq!(seqs, (1..=40).collect::<Vec<u64>>(), "{size:?}");
+            }
+        }
     }
 }
