@@ -14,4 +14,5 @@ mod cli_output;
 mod cli_parity;
 mod cli_rooms;
 mod kill;
+mod login;
 mod server;

@@ -6,6 +6,7 @@
     reason = "a test stops at the first thing that is not as it should be"
 )]
 
+mod accounts;
 mod agents;
 mod authority;
 mod authors;
@@ -15,8 +16,10 @@ mod envelope;
 mod folding;
 mod foreign;
 mod handles;
+mod keys;
 mod members;
 mod openapi;
+mod people;
 mod picking;
 mod read_cursors;
 mod reading;
@@ -25,6 +28,7 @@ mod rooms;
 mod rooms_changes;
 mod rooms_making;
 mod settings;
+mod sign_ins;
 mod signals;
 mod streams;
 mod streams_at_rest;
