@@ -5,6 +5,7 @@ pub mod accounts;
 pub mod agents;
 pub mod authors;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod events;
 pub mod ids;

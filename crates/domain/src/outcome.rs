@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ids::AgentId, repeats::Answered};
+use crate::{canvas::EditLock, ids::AgentId, repeats::Answered};
 
 /// What a use case answers when it does not succeed.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub enum Thing {
     Agent,
     /// An author.
     Author,
+    /// A canvas document.
+    Document,
     /// An entry of a room.
     Entry,
     /// An API key.
@@ -50,6 +52,8 @@ pub enum Thing {
     Path,
     /// A room.
     Room,
+    /// A session.
+    Session,
     /// An agent's token.
     Token,
 }
@@ -119,6 +123,8 @@ pub enum Refusal {
     UnsupportedPermissionMode,
     /// A path that leads to something else than a folder.
     NotADirectory,
+    /// A path that leads to something else than a file.
+    NotAFile,
     /// A path the file system cannot take; holds the errno's name.
     InvalidPath(&'static str),
     /// A path outside the allowed folders.
@@ -171,6 +177,8 @@ pub enum Refusal {
     RoomArchived,
     /// The caller sees the room but is no member.
     NotAMember,
+    /// Another member edits the canvas document.
+    CanvasBeingEdited(EditLock),
     /// Accounts are asked for where there are none: mode `local`.
     AuthModeLocal,
     /// Another account has the e-mail address.

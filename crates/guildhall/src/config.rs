@@ -12,7 +12,7 @@ use guildhall_domain::{
 };
 use guildhall_hall::{Configured, streams::StreamLimits};
 use guildhall_http::listener::Limits;
-use guildhall_world::{data_dir, folders::Folders};
+use guildhall_world::{confined::Confined, data_dir};
 use serde::Deserialize;
 
 /// What `guildhall serve` takes on its command line and from the environment.
@@ -280,7 +280,7 @@ impl Config {
                 .or(file.auth.peer_check)
                 .unwrap_or(PeerCheckMode::Auto),
             configured,
-            roots: Folders::default_roots(home(), std::env::current_dir().ok()),
+            roots: Confined::default_roots(home(), std::env::current_dir().ok()),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),

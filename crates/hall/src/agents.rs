@@ -193,8 +193,8 @@ impl Hall {
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.
     async fn working_folder(&self, cwd: String) -> Result<String> {
-        let folders = Arc::clone(&self.inner.folders);
-        tokio::task::spawn_blocking(move || folders.working_folder(&cwd))
+        let confined = Arc::clone(&self.inner.confined);
+        tokio::task::spawn_blocking(move || confined.working_folder(&cwd))
             .await
             .map_err(|error| Fault::broken("checking a working folder", error))?
     }

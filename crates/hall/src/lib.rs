@@ -6,6 +6,7 @@ pub mod accounts;
 pub mod agents;
 pub mod authors;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod keys;
 pub mod members;
@@ -31,8 +32,8 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{disk, folders::Folders};
-use tokio::sync::broadcast;
+use guildhall_world::{confined::Confined, disk};
+use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
@@ -51,7 +52,7 @@ pub struct Hall {
 struct Inner {
     store: Store,
     clock: Clock,
-    folders: Arc<Folders>,
+    confined: Arc<Confined>,
     data_dir: PathBuf,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
@@ -61,6 +62,8 @@ struct Inner {
     started_at: Moment,
     signals: broadcast::Sender<Signal>,
     streams: streams::Open,
+    /// Tells the chore of canvas locks that somebody edits.
+    editing: Notify,
     tasks: Tasks,
 }
 
@@ -141,7 +144,7 @@ impl Hall {
             inner: Arc::new(Inner {
                 store: parts.store,
                 clock: parts.clock,
-                folders: Arc::new(parts.folders),
+                confined: Arc::new(parts.confined),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
                 door: parts.door,
@@ -150,6 +153,7 @@ impl Hall {
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),
+                editing: Notify::new(),
                 tasks: Tasks::new(),
             }),
         }

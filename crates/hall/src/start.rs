@@ -15,7 +15,7 @@ use guildhall_store::{
     Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
 };
-use guildhall_world::{clock::Clock, folders::Folders, setup_code, users};
+use guildhall_world::{clock::Clock, confined::Confined, setup_code, users};
 
 use crate::{Hall, members, retention::Retention, streams::StreamLimits};
 
@@ -70,7 +70,7 @@ pub(crate) enum Door {
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) folders: Folders,
+    pub(crate) confined: Confined,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
@@ -122,7 +122,7 @@ impl Hall {
         } else {
             set_roots
         };
-        let folders = Folders::new(&roots, &data_dir)?;
+        let confined = Confined::new(&roots, &data_dir)?;
         let door = match (auth, owner) {
             (Auth::Local, Some(owner)) => Door::Local { owner },
             (Auth::Local, None) => {
@@ -137,7 +137,7 @@ impl Hall {
         let parts = Parts {
             store,
             clock,
-            folders,
+            confined,
             data_dir,
             log_id,
             door,
@@ -145,6 +145,7 @@ impl Hall {
         };
         let hall = Self::assemble(parts, streams);
         crate::retention::start(&hall, retention);
+        crate::canvas::start(&hall);
         Ok(hall)
     }
 }

@@ -43,6 +43,9 @@ catalogue! {
     NOT_A_DIRECTORY 400 "Not a folder",
         "That path is not a folder.",
         "Name the folder that holds the file.";
+    NOT_A_FILE 400 "Not a file",
+        "That path is not a regular file.",
+        "Name a file, not a folder or device.";
     UNKNOWN_RUNTIME 400 "Unknown runtime",
         "No runtime of this type is registered here.",
         "Use a registered type, such as rehearsal.";
@@ -106,6 +109,9 @@ catalogue! {
     AUTHOR_NOT_FOUND 404 "Author not found",
         "There is no such author.",
         "List the authors for their ids; an agent sees those it shares a room with.";
+    CANVAS_DOCUMENT_NOT_FOUND 404 "Document not found",
+        "There is no such document on this canvas.",
+        "List the canvas for its documents; somebody may have closed it.";
     ENTRY_NOT_FOUND 404 "Entry not found",
         "There is no such entry in this room.",
         "List the room's entries for their ids.";
@@ -121,6 +127,9 @@ catalogue! {
     ROOM_NOT_FOUND 404 "Room not found",
         "There is no such room.",
         "List the rooms for their ids; an agent sees those it belongs to.";
+    SESSION_NOT_FOUND 404 "Session not found",
+        "There is no such session.",
+        "List the sessions for their ids.";
     TOKEN_NOT_FOUND 404 "Token not found",
         "There is no such token.",
         "List the agent's tokens for their ids.";
@@ -145,6 +154,9 @@ catalogue! {
     AUTHOR_RETIRED 409 "Author retired",
         "This author is retired and joins no room any more.",
         "Register its agent again to bring it back.";
+    CANVAS_BEING_EDITED 409 "Being edited",
+        "Somebody else is editing this document; the details say who and until when.",
+        "Wait until the editing ends, or ask the one named in details.editingBy.";
     EMAIL_TAKEN 409 "E-mail address taken",
         "Another account has this e-mail address.",
         "Choose another address, or remove the other account first.";

@@ -148,6 +148,10 @@ impl From<Refusal> for ApiError {
             })),
             Refusal::InvalidHandle(rule) => error.saying(handle_rule(rule)),
             Refusal::InvalidPath(reason) => error.with_details(json!({ "reason": reason })),
+            Refusal::CanvasBeingEdited(lock) => error.with_details(json!({
+                "editingBy": lock.by,
+                "expiresAt": lock.until,
+            })),
             Refusal::AgentExists(agent) => {
                 error.with_details(json!({ "agentId": agent.to_string() }))
             }
@@ -195,6 +199,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::UnknownRuntime => catalogue::UNKNOWN_RUNTIME,
         Refusal::UnsupportedPermissionMode => catalogue::UNSUPPORTED_PERMISSION_MODE,
         Refusal::NotADirectory => catalogue::NOT_A_DIRECTORY,
+        Refusal::NotAFile => catalogue::NOT_A_FILE,
         Refusal::InvalidPath(_) => catalogue::INVALID_PATH,
         Refusal::OutsideBoundary => catalogue::OUTSIDE_BOUNDARY,
         Refusal::PermissionDenied => catalogue::PERMISSION_DENIED,
@@ -213,11 +218,13 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
+        Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Entry) => catalogue::ENTRY_NOT_FOUND,
         Refusal::NotFound(Thing::Key) => catalogue::KEY_NOT_FOUND,
         Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
         Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
+        Refusal::NotFound(Thing::Session) => catalogue::SESSION_NOT_FOUND,
         Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
         Refusal::AuthorNotChangeable => catalogue::AUTHOR_NOT_CHANGEABLE,
         Refusal::AuthorRetired => catalogue::AUTHOR_RETIRED,
@@ -229,6 +236,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotABridgedRoom => catalogue::NOT_A_BRIDGED_ROOM,
         Refusal::RoomArchived => catalogue::ROOM_ARCHIVED,
         Refusal::NotAMember => catalogue::NOT_A_MEMBER,
+        Refusal::CanvasBeingEdited(_) => catalogue::CANVAS_BEING_EDITED,
         Refusal::AuthModeLocal => catalogue::AUTH_MODE_LOCAL,
         Refusal::EmailTaken => catalogue::EMAIL_TAKEN,
         Refusal::OwnerAccount => catalogue::OWNER_ACCOUNT,

@@ -32,6 +32,7 @@ use crate::routes;
         (name = "members", description = "Who belongs to a room"),
         (name = "entries", description = "What is written in a room"),
         (name = "read cursors", description = "How far a person has read"),
+        (name = "canvas", description = "What a room has open beside its talk"),
         (name = "signals", description = "What is true only for a moment"),
         (name = "streams", description = "What happens, as it happens"),
         (name = "agents", description = "The registry of coding agents"),

@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, authors, callers, entries, keys, members, operating, read_cursors, rooms,
-        settings, sign_ins, signals, streams, tokens,
+        accounts, agents, authors, callers, canvas, entries, keys, members, operating,
+        read_cursors, rooms, settings, sign_ins, signals, streams, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -45,6 +45,10 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(entries::get))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
+        .routes(routes!(canvas::list, canvas::open))
+        .routes(routes!(canvas::get, canvas::change, canvas::close))
+        .routes(routes!(canvas::edit))
+        .routes(routes!(canvas::thread))
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))

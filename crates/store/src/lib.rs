@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod agents;
 pub mod authors;
+pub mod canvas;
 pub mod entries;
 pub mod events;
 mod faults;

@@ -9,6 +9,7 @@ use crate::faults::fault;
 const STEPS: &[&str] = &[
     include_str!("../migrations/0001_rooms.sql"),
     include_str!("../migrations/0002_conventions.sql"),
+    include_str!("../migrations/0003_canvas.sql"),
     include_str!("../migrations/0005_accounts.sql"),
 ];
 

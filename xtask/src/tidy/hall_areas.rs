@@ -35,6 +35,8 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("agents", "rooms"),
     ("agents", "tokens"),
     ("authors", "rooms"),
+    ("canvas", "entries"),
+    ("members", "canvas"),
     ("members", "rooms"),
     ("rooms", "members"),
     ("streams", "rooms"),

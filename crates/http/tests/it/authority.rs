@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use guildhall_testkit::{Caller, PASSWORD, TestHall};
 use serde_json::{Value, json};
 
+use crate::canvas;
+
 const TABLE: &str = include_str!("../authority.tsv");
 /// An id that names nothing.
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
@@ -84,6 +86,7 @@ struct Things {
     document: Value,
     room: String,
     entry: String,
+    page: String,
     ada: Caller,
 }
 
@@ -92,9 +95,14 @@ impl Things {
         let room = t.team().await;
         let ada = t.agent("ada").await;
         let entry = t.say(&t.owner(), &room, "hello").await;
+        // Its thread has begun, so that asking for it once more changes nothing.
+        let page = canvas::open(&t.owner(), &room, 1).await;
+        let thread = format!("{}/thread", canvas::at(&room, &page));
+        t.owner().post(&thread, json!({})).await.ok(201);
         Self {
             document: document(),
             entry: entry["id"].as_str().unwrap().to_owned(),
+            page: page["id"].as_str().unwrap().to_owned(),
             room,
             ada,
         }
@@ -117,6 +125,7 @@ impl Things {
         path.replace("{id}", id)
             .replace("{authorId}", self.ada.author())
             .replace("{entryId}", &self.entry)
+            .replace("{documentId}", &self.page)
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")
     }

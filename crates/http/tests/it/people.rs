@@ -171,3 +171,23 @@ async fn each_person_has_streams_of_its_own() {
         by.get("/api/events").await.refused(429, "TOO_MANY_STREAMS");
     }
 }
+
+#[tokio::test]
+async fn a_person_shows_no_file_of_the_owners_unless_the_owner_opened_them_to_people() {
+    let t = TestHall::open_login().await;
+    let (owner, bob) = (t.owner(), t.person("Bob").await);
+    let file = format!("{}/a.rs", t.folder("ada"));
+    std::fs::write(&file, "x").unwrap();
+    let canvas = format!("/api/rooms/{}/canvas", t.team().await);
+    let shown = json!({"content": {"type": "file", "sourcePath": file}});
+    let missing = json!({"content": {"type": "file", "sourcePath": format!("{file}.none")}});
+    for ask in [&shown, &missing] {
+        let refused = bob.post(&canvas, ask.clone()).await;
+        refused.refused(403, "OWNER_ONLY");
+    }
+    owner
+        .patch("/api/settings", json!({"files.people": "boundary"}))
+        .await
+        .ok(200);
+    bob.post(&canvas, shown).await.ok(201);
+}
