@@ -26,12 +26,17 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server on `data_dir`; port 0 picks a free one.
     pub(crate) fn start(data_dir: &Path, port: u16) -> Self {
+        Self::start_with(data_dir, port, &[])
+    }
+
+    /// The same with further arguments.
+    pub(crate) fn start_with(data_dir: &Path, port: u16, args: &[&str]) -> Self {
         let bind = format!("127.0.0.1:{port}");
-        Self::start_with(data_dir, &["--bind", &bind], None)
+        Self::start_telling(data_dir, &[&["--bind", &bind], args].concat(), None)
     }
 
     /// Starts a server with these arguments, which tells all it does to `log`.
-    pub(crate) fn start_with(data_dir: &Path, args: &[&str], log: Option<File>) -> Self {
+    pub(crate) fn start_telling(data_dir: &Path, args: &[&str], log: Option<File>) -> Self {
         let level = if log.is_some() { "trace" } else { "info" };
         let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
             .arg("serve")

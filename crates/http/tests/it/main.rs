@@ -8,6 +8,7 @@
 
 mod accounts;
 mod agents;
+mod attachments;
 mod authority;
 mod authors;
 mod bodies;
@@ -16,6 +17,7 @@ mod canvas_changes;
 mod canvas_order;
 mod entries;
 mod envelope;
+mod export;
 mod folding;
 mod foreign;
 mod handles;
