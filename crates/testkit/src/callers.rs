@@ -89,6 +89,13 @@ impl Caller {
         self.with("x-service-agent", token)
     }
 
+    /// The same at the server's own computer, showing no cookie.
+    #[must_use]
+    pub fn at_this_computer(mut self) -> Self {
+        self.cookie.clear();
+        self.at(Ipv4Addr::LOCALHOST)
+    }
+
     /// The same, showing this API key instead of a cookie.
     #[must_use]
     pub fn with_key(mut self, key: &str) -> Self {

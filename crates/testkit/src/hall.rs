@@ -300,6 +300,11 @@ impl TestHall {
         text(&made.ok(201)["key"])
     }
 
+    /// The port it listens on now.
+    pub fn port(&self) -> u16 {
+        self.address.socket().port()
+    }
+
     /// The setup code, as the file in the data folder says it.
     pub fn setup_code(&self) -> String {
         setup_code::read(self.data_dir.as_ref().unwrap().path()).unwrap()

@@ -19,4 +19,5 @@ mod cli_rooms;
 mod cli_settings;
 mod cli_talk;
 mod kill;
+mod login;
 mod server;

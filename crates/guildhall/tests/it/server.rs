@@ -1,6 +1,7 @@
 //! The real binary on a data folder of its own, and the little HTTP these tests need.
 
 use std::{
+    fs::File,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::{Path, PathBuf},
@@ -17,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
+    /// What it said at its start.
+    pub(crate) hello: Vec<String>,
     data_dir: PathBuf,
 }
 
@@ -28,24 +31,36 @@ impl Server {
 
     /// The same with further arguments.
     pub(crate) fn start_with(data_dir: &Path, port: u16, args: &[&str]) -> Self {
+        let bind = format!("127.0.0.1:{port}");
+        Self::start_telling(data_dir, &[&["--bind", &bind], args].concat(), None)
+    }
+
+    /// Starts a server with these arguments, which tells all it does to `log`.
+    pub(crate) fn start_telling(data_dir: &Path, args: &[&str], log: Option<File>) -> Self {
+        let level = if log.is_some() { "trace" } else { "info" };
         let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
             .arg("serve")
             .arg("--data-dir")
             .arg(data_dir)
-            .args(["--bind", &format!("127.0.0.1:{port}")])
             .args(args)
             .env_remove("GUILDHALL_URL")
             .env_remove("GUILDHALL_AGENT_TOKEN")
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .env("GUILDHALL_LOG", level)
+            .stderr(log.map_or_else(Stdio::null, Into::into))
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let hello = lines.next().expect("the server says that it runs").unwrap();
-        let url = hello.rsplit(' ').next().unwrap().to_owned();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let lines = lines.map_while(Result::ok);
+        let hello: Vec<_> = lines
+            .take_while(|line| !line.starts_with("Press"))
+            .collect();
+        let first = hello.first().expect("the server says that it runs");
+        let url = first.rsplit(' ').next().unwrap().to_owned();
         Self {
             child,
             url,
+            hello,
             data_dir: data_dir.to_owned(),
         }
     }

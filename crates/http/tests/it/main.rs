@@ -6,6 +6,7 @@
     reason = "a test stops at the first thing that is not as it should be"
 )]
 
+mod accounts;
 mod agents;
 mod attachments;
 mod authority;
@@ -20,8 +21,10 @@ mod export;
 mod folding;
 mod foreign;
 mod handles;
+mod keys;
 mod members;
 mod openapi;
+mod people;
 mod picking;
 mod reactions;
 mod read_cursors;
@@ -33,6 +36,7 @@ mod rooms_changes;
 mod rooms_making;
 mod search;
 mod settings;
+mod sign_ins;
 mod signals;
 mod streams;
 mod streams_at_rest;

@@ -10,7 +10,7 @@ use crate::picking::{list, text};
 const DAY: i64 = 24 * 3_600;
 
 /// Whether any file beneath `folder` holds these bytes.
-fn is_at_rest(folder: &Path, secret: &str) -> bool {
+pub(crate) fn is_at_rest(folder: &Path, secret: &str) -> bool {
     std::fs::read_dir(folder).unwrap().any(|item| {
         let path = item.unwrap().path();
         if path.is_dir() {
