@@ -9,11 +9,13 @@ use super::{
     args::{self, Once},
     attachments,
     bodies::given,
+    client::Answer,
     desk::Desk,
     failures::Failure,
     input,
     output::{Cell, View},
     target::Target,
+    text,
 };
 
 /// A post.
@@ -124,7 +126,7 @@ const POSTED: View = View {
 
 /// Runs `guildhall post`.
 pub(super) async fn post(desk: &Desk, ask: Post) -> Result<(), Failure> {
-    let text = text(ask.text, ask.from.as_deref(), ask.files.is_empty())?;
+    let text = said(ask.text, ask.from.as_deref(), ask.files.is_empty())?;
     let room = desk.room_id(&ask.room.room).await?;
     let thread = match &ask.thread {
         Some(entry) => Some(desk.entry_id(&room, entry).await?),
@@ -196,7 +198,7 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn show(desk: &Desk, answer: super::client::Answer) -> Result<(), Failure> {
+async fn show(desk: &Desk, answer: Answer) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(&answer, &ENTRY);
     }
@@ -219,7 +221,7 @@ pub(super) async fn name_authors(
 }
 
 /// What a post says. One that brings files need not say anything, so it waits for no pipe.
-fn text(text: Option<String>, from: Option<&Path>, is_needed: bool) -> Result<String, Failure> {
+fn said(text: Option<String>, from: Option<&Path>, is_needed: bool) -> Result<String, Failure> {
     match (text, from) {
         (Some(text), _) if text != "-" => Ok(text),
         (Some(_), _) => input::text_of(Path::new("-")),
@@ -252,8 +254,8 @@ pub(super) fn words(entry: &Value) -> String {
 fn files(entry: &Value) -> String {
     let files = entry["attachments"].as_array().into_iter().flatten();
     let lines = files.map(|file| {
-        let text = |member: &str| super::text::of(&file[member]);
-        format!("{} ({} bytes) {}", text("name"), text("size"), text("id"))
+        let told = |member: &str| text::of(&file[member]);
+        format!("{} ({} bytes) {}", told("name"), told("size"), told("id"))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -9,6 +9,7 @@ use super::{
     failures::Failure,
     output::{Cell, View},
     target::Target,
+    text,
 };
 
 /// What to look for.
@@ -68,7 +69,7 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
     desk.output.show_value(&page, &LIST)?;
     desk.output.note_next(&page);
     for warning in page["warnings"].as_array().into_iter().flatten() {
-        desk.output.note(&super::text::of(warning));
+        desk.output.note(&text::of(warning));
     }
     Ok(())
 }

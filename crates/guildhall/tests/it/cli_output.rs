@@ -1,5 +1,7 @@
 //! What goes to which stream, in which words, with which exit code.
 
+use std::{io::Read, net::TcpListener};
+
 use serde_json::Value;
 
 use crate::cli_house::House;
@@ -192,4 +194,25 @@ fn what_does_not_fit_a_post_is_refused_before_it_is_sent() {
         assert_eq!((outcome.code, &*outcome.stdout), (2, ""));
     }
     assert_eq!(house.done(&["entries", "list", "team", "-q"]), "");
+}
+
+#[test]
+fn a_post_whose_answer_is_cut_off_says_how_to_send_it_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        let length = socket.read(&mut request).unwrap();
+        String::from_utf8_lossy(&request[..length]).into_owned()
+    });
+    let room = "01920000-0000-7000-8000-000000000000";
+    let outcome = House::empty().run(&["post", room, "hello", "--url", &url]);
+    let request = server.join().unwrap();
+    assert_eq!((outcome.code, &*outcome.stdout), (3, ""));
+    let key = request
+        .lines()
+        .find_map(|line| line.strip_prefix("idempotency-key: "));
+    let advice = format!("Send it again with --idempotency-key {}:", key.unwrap());
+    assert!(outcome.stderr.contains(&advice), "{outcome:?}");
 }
