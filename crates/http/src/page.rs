@@ -18,9 +18,11 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::guards::Refused;
 
-/// What the page may load: itself and nothing else. Source: design, proof N9.
+/// What the page may load: itself, and in frames what a person clicked on the canvas; sounds,
+/// films and papers that lie in a document itself are `data:` and `blob:`. Source: design, proof N9.
 pub const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-    img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+    img-src 'self' data: blob:; media-src 'self' data: blob:; connect-src 'self'; \
+    frame-src http: https: blob:; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 const INDEX: &str = "index.html";

@@ -31,7 +31,8 @@ async fn the_page_comes_under_the_strict_policy() {
     assert_eq!(
         header("content-security-policy"),
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         media-src 'self' data: blob:; connect-src 'self'; frame-src http: https: blob:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
          require-trusted-types-for 'script'"
     );
 }
