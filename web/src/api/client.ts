@@ -5,6 +5,7 @@
 
 import createClient from 'openapi-fetch';
 import { ApiError } from '../errors/error';
+import type * as later from './pending';
 import type { components, paths } from './schema';
 
 type Schemas = components['schemas'];
@@ -15,6 +16,11 @@ export type Reading<Body> = { body: Body; seq: number };
 type Answer<Body> = { data?: Body; error?: unknown; response: Response };
 
 const http = createClient<paths>({ baseUrl: location.origin, headers: { accept: 'application/json' } });
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+const soon = http as any;
+
+/** Hears every refusal: whichever call finds out first tells that one is signed out. */
+export const onRefusal = new Set<(refusal: ApiError) => void>();
 
 /** Entries a page holds at most, and authors alike. Source: contract 1.6. */
 const PAGE_MAX = 200;
@@ -26,7 +32,10 @@ async function reading<Body>(asked: Promise<Answer<Body>>): Promise<Reading<Body
   } catch {
     throw ApiError.unreachable();
   }
-  if (!answer.response.ok) throw refusal(answer.response, answer.error);
+  if (!answer.response.ok) {
+    const { status, headers } = answer.response;
+    throw refusal(status, headers.get('x-request-id') ?? '', answer.error);
+  }
   return { body: answer.data as Body, seq: Number(answer.response.headers.get('x-event-seq') ?? 0) };
 }
 
@@ -34,14 +43,39 @@ async function changed<Body>(asked: Promise<Answer<Body>>): Promise<Body> {
   return (await reading(asked)).body;
 }
 
-function refusal(response: Response, error: unknown): ApiError {
-  const requestId = response.headers.get('x-request-id') ?? '';
+function refusal(status: number, requestId: string, error: unknown): ApiError {
   const envelope = error as Partial<Schemas['ErrorEnvelope']> | undefined;
-  if (typeof envelope?.code !== 'string' || typeof envelope.error !== 'string') {
-    return new ApiError('UNREADABLE_ANSWER', `The answer (${response.status}) could not be read.`, requestId, response.status);
-  }
-  return new ApiError(envelope.code, envelope.error, requestId, response.status, envelope.details);
+  const readable = typeof envelope?.code === 'string' && typeof envelope.error === 'string';
+  const refused = readable
+    ? new ApiError(envelope.code ?? '', envelope.error ?? '', requestId, status, envelope.details)
+    : new ApiError('UNREADABLE_ANSWER', `The answer (${status}) could not be read.`, requestId, status);
+  for (const hear of onRefusal) hear(refused);
+  return refused;
 }
+
+/**
+ * Sends files and says how far it is, 0 to 1, which `fetch` cannot.
+ * An abort by `signal` ends it as unreachable.
+ */
+function upload<Body>(path: string, files: FormData, onprogress: (part: number) => void, signal: AbortSignal): Promise<Body> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', path);
+    request.responseType = 'json';
+    request.setRequestHeader('accept', 'application/json');
+    request.upload.onprogress = ({ loaded, total }) => onprogress(total > 0 ? loaded / total : 0);
+    request.onerror = request.onabort = () => reject(ApiError.unreachable());
+    request.onload = () => {
+      if (request.status >= 200 && request.status < 300) resolve(request.response as Body);
+      else reject(refusal(request.status, request.getResponseHeader('x-request-id') ?? '', request.response));
+    };
+    signal.addEventListener('abort', () => request.abort());
+    request.send(files);
+  });
+}
+
+/** Where a room is downloaded whole, one JSON value a line. */
+export const exportPath = (roomId: string): string => `/api/rooms/${encodeURIComponent(roomId)}/export`;
 
 export const api = {
   whoami: () => reading(http.GET('/api/auth/whoami')),
@@ -89,15 +123,72 @@ export const api = {
   entries: {
     page: (id: string, query: { before?: number; after?: number; limit: number }) =>
       reading(http.GET('/api/rooms/{id}/entries', { params: { path: { id }, query } })),
+    one: (id: string, entryId: string): Promise<Reading<Schemas['Entry']>> =>
+      reading(soon.GET('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
     /** `idempotencyKey` makes a repeat harmless: one entry per key. */
-    post: (id: string, text: string, idempotencyKey: string) =>
+    post: (id: string, body: Schemas['Post'] & { threadRootEntryId?: string; attachmentIds?: string[] }, idempotencyKey: string) =>
       changed(
         http.POST('/api/rooms/{id}/entries', {
           params: { path: { id } },
           headers: { 'idempotency-key': idempotencyKey },
-          body: { text },
+          body,
         }),
       ),
+    redact: (id: string, entryId: string): Promise<Schemas['Entry']> =>
+      changed(soon.DELETE('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
+    /** Both are idempotent and answer the whole set. */
+    react: (id: string, entryId: string, emoji: string): Promise<{ reactions: Schemas['Reaction'][] }> =>
+      changed(soon.PUT('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
+    unreact: (id: string, entryId: string, emoji: string): Promise<{ reactions: Schemas['Reaction'][] }> =>
+      changed(soon.DELETE('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
+  },
+
+  threads: {
+    /** Threads one wrote in, newest activity first. */
+    mine: (cursor?: string): Promise<Reading<later.ThreadList>> =>
+      reading(soon.GET('/api/rooms/threads', { params: { query: cursor ? { cursor } : {} } })),
+    page: (id: string, rootEntryId: string, after: number): Promise<Reading<later.ThreadPage>> =>
+      reading(
+        soon.GET('/api/rooms/{id}/threads/{rootEntryId}', {
+          params: { path: { id, rootEntryId }, query: { after, limit: PAGE_MAX } },
+        }),
+      ),
+  },
+
+  attachments: {
+    /** One file a request, so that each has its own progress and its own refusal. */
+    upload: (id: string, file: File, onprogress: (part: number) => void, signal: AbortSignal): Promise<later.Uploaded> => {
+      const form = new FormData();
+      form.append('files', file, file.name);
+      return upload(`/api/rooms/${encodeURIComponent(id)}/attachments`, form, onprogress, signal);
+    },
+  },
+
+  search: (query: { q: string; limit: number; roomId?: string; cursor?: string }): Promise<Reading<later.SearchPage>> =>
+    reading(soon.GET('/api/search', { params: { query } })),
+
+  accounts: {
+    register: (body: { email: string; password: string; displayName: string; setupCode: string }): Promise<later.Account> =>
+      changed(soon.POST('/api/auth/register', { body })),
+    signIn: (email: string, password: string): Promise<later.Account> => changed(soon.POST('/api/auth/login', { body: { email, password } })),
+    signOut: (): Promise<void> => changed(soon.POST('/api/auth/logout')),
+    changePassword: (current: string, next: string): Promise<void> => changed(soon.POST('/api/auth/password', { body: { current, next } })),
+    list: (): Promise<Reading<{ accounts: later.Account[] }>> => reading(soon.GET('/api/auth/accounts')),
+    invite: (email: string, displayName: string): Promise<later.InvitedAccount> =>
+      changed(soon.POST('/api/auth/accounts', { body: { email, displayName } })),
+    remove: (id: string): Promise<void> => changed(soon.DELETE('/api/auth/accounts/{id}', { params: { path: { id } } })),
+  },
+
+  keys: {
+    list: (): Promise<Reading<{ keys: later.ApiKey[] }>> => reading(soon.GET('/api/auth/keys')),
+    make: (label: string): Promise<later.MadeKey> => changed(soon.POST('/api/auth/keys', { body: { label } })),
+    revoke: (id: string): Promise<void> => changed(soon.DELETE('/api/auth/keys/{id}', { params: { path: { id } } })),
+  },
+
+  settings: {
+    list: (): Promise<Reading<later.Settings>> => reading(soon.GET('/api/settings')),
+    /** Null drops the stored value. */
+    change: (values: Record<string, unknown>): Promise<later.Settings> => changed(soon.PATCH('/api/settings', { body: values })),
   },
 
   agents: {

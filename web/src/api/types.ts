@@ -6,6 +6,7 @@ type Schemas = components['schemas'];
 
 export type Agent = Schemas['Agent'];
 export type AgentToken = Schemas['Token'];
+export type Attachment = Schemas['Attachment'];
 export type AuthorSummary = Schemas['AuthorSummary'];
 /** An author, or its summary as it stands beside a room or a member. */
 export type Author = AuthorSummary & Partial<Pick<Schemas['Author'], 'retired'>>;
@@ -16,6 +17,7 @@ export type Health = Schemas['Health'];
 export type Member = Schemas['Member'];
 export type MentionSpan = Schemas['MentionSpan'];
 export type MintedToken = Schemas['MintedToken'];
+export type Reaction = Schemas['Reaction'];
 export type ReadCursor = Schemas['ReadCursor'];
 export type ResponseMode = Schemas['ResponseMode'];
 export type Room = Schemas['Room'];
