@@ -56,6 +56,11 @@ pub enum Event {
         /// Its row.
         token_id: TokenId,
     },
+    /// Settings changed.
+    SettingsChanged {
+        /// Which ones.
+        keys: Vec<String>,
+    },
     /// A room was made.
     RoomCreated {
         /// As it is now.
@@ -172,6 +177,11 @@ impl Event {
                     audience: Audience::Owner,
                 }
             }
+            Self::SettingsChanged { .. } => Filing {
+                scope: Scope::Hall,
+                also: Vec::new(),
+                audience: Audience::Owner,
+            },
             Self::RoomCreated { room } | Self::RoomUpdated { room } => {
                 filed(Scope::Room(room.id), vec![Scope::Hall])
             }
@@ -197,6 +207,7 @@ impl Event {
             Self::AgentRetired { .. } => "agent_retired",
             Self::AgentTokenCreated { .. } => "agent_token_created",
             Self::AgentTokenRevoked { .. } => "agent_token_revoked",
+            Self::SettingsChanged { .. } => "settings_changed",
             Self::RoomCreated { .. } => "room_created",
             Self::RoomUpdated { .. } => "room_updated",
             Self::RoomMemberAdded { .. } => "room_member_added",

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::AgentId;
+use crate::{ids::AgentId, repeats::Answered};
 
 /// What a use case answers when it does not succeed.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub enum Error {
     Refusal(Refusal),
     /// Something broke.
     Fault(Fault),
+    /// It was done before, and this is what was answered then.
+    Repeated(Box<Answered>),
 }
 
 /// Outcome of a use case.
@@ -157,6 +159,18 @@ pub enum Refusal {
     AgentExists(AgentId),
     /// The agent is retired.
     AgentRetired,
+    /// The object is at another revision than the change waits for; holds the one it is at.
+    PreconditionFailed(u64),
+    /// A post with this idempotency key is being answered now.
+    IdempotencyInProgress,
+    /// The idempotency key was used for another request.
+    IdempotencyKeyReused,
+    /// A repeated post's answer held a secret; holds the id of what it belongs to.
+    SecretAlreadyShown(String),
+    /// There is no such setting; holds the keys asked for.
+    UnknownSetting(Vec<String>),
+    /// A flag or the environment sets it; holds the keys.
+    SettingFixed(Vec<String>),
     /// A named limit is reached.
     LimitReached(&'static str),
     /// This caller asks too often; holds the seconds to wait.

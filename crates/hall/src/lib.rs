@@ -8,8 +8,10 @@ pub mod callers;
 pub mod entries;
 pub mod members;
 pub mod read_cursors;
+pub mod repeats;
 pub mod retention;
 pub mod rooms;
+pub mod settings;
 mod sight;
 pub mod signals;
 mod start;
@@ -30,7 +32,7 @@ use guildhall_store::Store;
 use guildhall_world::{disk, folders::Folders};
 use tokio::sync::broadcast;
 
-pub use guildhall_store::{Seen, Written};
+pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;

@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        agents, authors, callers, entries, members, operating, read_cursors, rooms, signals,
-        streams, tokens,
+        agents, authors, callers, entries, members, operating, read_cursors, rooms, settings,
+        signals, streams, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -45,6 +45,8 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(agents::get, agents::change, agents::retire))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))
+        // Settings
+        .routes(routes!(settings::get, settings::change))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))

@@ -14,8 +14,10 @@ pub mod members;
 mod migrations;
 pub mod read_cursors;
 mod readers;
+pub mod repeats;
 pub mod rooms;
 mod rows;
+pub mod settings;
 pub mod tokens;
 mod writer;
 

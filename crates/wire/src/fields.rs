@@ -147,6 +147,14 @@ impl Fields {
         texts
     }
 
+    /// Every field of the body, for bodies whose names are open; `read` may note a problem.
+    pub fn drain<T>(&mut self, mut read: impl FnMut(&mut Self, &str, Value) -> T) -> Vec<T> {
+        std::mem::take(&mut self.map)
+            .into_iter()
+            .map(|(key, value)| read(self, &key, value))
+            .collect()
+    }
+
     /// Whether a field is there and holds something: not null, and no empty list.
     pub fn is_set(&self, name: &str) -> bool {
         match self.map.get(name) {

@@ -12,5 +12,6 @@ pub mod health;
 pub mod members;
 pub mod read_cursors;
 pub mod rooms;
+pub mod settings;
 pub mod signals;
 pub mod tokens;

@@ -58,6 +58,12 @@ impl Folders {
         roots
     }
 
+    /// Whether `path` is the absolute path of a folder there is.
+    pub fn is_folder(path: &str) -> bool {
+        let path = Path::new(path);
+        path.is_absolute() && path.is_dir()
+    }
+
     /// The canonical path of the existing folder at `path`, an absolute path.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ pub mod members;
 pub mod operating;
 pub mod read_cursors;
 pub mod rooms;
+pub mod settings;
 pub mod signals;
 pub mod streams;
 pub mod tokens;
