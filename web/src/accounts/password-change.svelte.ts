@@ -15,7 +15,7 @@ export class PasswordChange {
   #trouble = $derived(passwordTrouble(this.next, this.again));
 
   errors = $derived.by(() => {
-    const fields = this.error?.fieldErrors ?? {};
+    const fields = this.error?.fieldSentences ?? {};
     const wrong = this.error?.code === 'INVALID_CREDENTIALS' ? 'That is not your present password.' : '';
     return { current: fields.current ?? wrong, next: fields.next ?? '', again: this.#tried ? this.#trouble : '' };
   });

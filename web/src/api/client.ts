@@ -186,9 +186,9 @@ export const api = {
   },
 
   settings: {
-    list: (): Promise<Reading<later.Settings>> => reading(soon.GET('/api/settings')),
+    list: () => reading(http.GET('/api/settings')),
     /** Null drops the stored value. */
-    change: (values: Record<string, unknown>): Promise<later.Settings> => changed(soon.PATCH('/api/settings', { body: values })),
+    change: (body: Record<string, unknown>) => changed(http.PATCH('/api/settings', { body })),
   },
 
   agents: {

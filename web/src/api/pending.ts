@@ -6,14 +6,6 @@ export type Account = { id: string; email: string; displayName: string; role: 'o
 export type InvitedAccount = { account: Account; invitePassword: string };
 export type ApiKey = { id: string; label: string; createdAt: string; lastUsedAt?: string | null };
 export type MadeKey = { id: string; label: string; key: string; createdAt: string };
-export type Setting = {
-  key: string;
-  value: unknown;
-  default: unknown;
-  source: 'default' | 'file' | 'env' | 'flag' | 'stored';
-  restartNeeded: boolean;
-  description: string;
-};
 export type Span = { offset: number; length: number };
 export type SearchResult = {
   source: string;
@@ -37,4 +29,3 @@ export type ThreadSummary = {
 };
 export type ThreadList = { threads: ThreadSummary[]; nextCursor: string | null };
 export type Uploaded = { attachments: Attachment[] };
-export type Settings = { settings: Setting[] };

@@ -22,5 +22,6 @@ export type ReadCursor = Schemas['ReadCursor'];
 export type ResponseMode = Schemas['ResponseMode'];
 export type Room = Schemas['Room'];
 export type RoomDetail = Schemas['RoomDetail'];
+export type Setting = Schemas['Setting'];
 export type Warning = Schemas['ListingWarning'];
 export type WhoAmI = Schemas['Whoami'];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Setting } from '../api/pending';
+import type { Setting } from '../api/types';
 import { asConfig, asTyped, fromTyped, grouped, inWords, isFixed, kindOf, matching } from './forms';
 import { sectionsFor } from './sections';
 

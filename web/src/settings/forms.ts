@@ -1,6 +1,6 @@
 /** Settings as fields: groups, inputs by kind of value, and the lines of a configuration file. Pure. */
 
-import type { Setting } from '../api/pending';
+import type { Setting } from '../api/types';
 
 export type Group = { prefix: string; name: string; settings: Setting[] };
 

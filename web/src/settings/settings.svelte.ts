@@ -1,7 +1,7 @@
 /** The server's settings, for its owner; read when somebody looks, and again when they change. */
 
 import { api } from '../api/client';
-import type { Setting } from '../api/pending';
+import type { Setting } from '../api/types';
 import type { HallEvent } from '../events/frames';
 
 class Settings {
