@@ -1,7 +1,7 @@
 /** The accounts of this server, for its owner; read when somebody looks, and again when they change. */
 
 import { api } from '../api/client';
-import type { Account } from '../api/pending';
+import type { Account } from '../api/types';
 import type { HallEvent } from '../events/frames';
 
 class Accounts {

@@ -1,7 +1,7 @@
 /** One's own API keys: labels and dates, never values. */
 
 import { api } from '../api/client';
-import type { ApiKey } from '../api/pending';
+import type { ApiKey } from '../api/types';
 import type { HallEvent } from '../events/frames';
 
 class Keys {

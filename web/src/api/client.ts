@@ -5,7 +5,6 @@
 
 import createClient from 'openapi-fetch';
 import { ApiError } from '../errors/error';
-import type * as later from './pending';
 import type { components, paths } from './schema';
 
 type Schemas = components['schemas'];
@@ -16,8 +15,6 @@ export type Reading<Body> = { body: Body; seq: number };
 type Answer<Body> = { data?: Body; error?: unknown; response: Response };
 
 const http = createClient<paths>({ baseUrl: location.origin, headers: { accept: 'application/json' } });
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-const soon = http as any;
 
 /** Hears every refusal: whichever call finds out first tells that one is signed out. */
 export const onRefusal = new Set<(refusal: ApiError) => void>();
@@ -123,10 +120,10 @@ export const api = {
   entries: {
     page: (id: string, query: { before?: number; after?: number; limit: number }) =>
       reading(http.GET('/api/rooms/{id}/entries', { params: { path: { id }, query } })),
-    one: (id: string, entryId: string): Promise<Reading<Schemas['Entry']>> =>
-      reading(soon.GET('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
+    one: (id: string, entryId: string) =>
+      reading(http.GET('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
     /** `idempotencyKey` makes a repeat harmless: one entry per key. */
-    post: (id: string, body: Schemas['Post'] & { threadRootEntryId?: string; attachmentIds?: string[] }, idempotencyKey: string) =>
+    post: (id: string, body: Schemas['Post'], idempotencyKey: string) =>
       changed(
         http.POST('/api/rooms/{id}/entries', {
           params: { path: { id } },
@@ -134,22 +131,22 @@ export const api = {
           body,
         }),
       ),
-    redact: (id: string, entryId: string): Promise<Schemas['Entry']> =>
-      changed(soon.DELETE('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
-    /** Both are idempotent and answer the whole set. */
-    react: (id: string, entryId: string, emoji: string): Promise<{ reactions: Schemas['Reaction'][] }> =>
-      changed(soon.PUT('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
-    unreact: (id: string, entryId: string, emoji: string): Promise<{ reactions: Schemas['Reaction'][] }> =>
-      changed(soon.DELETE('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
+    redact: (id: string, entryId: string) =>
+      changed(http.DELETE('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
+    /** Like its counterpart idempotent; both answer the whole set. */
+    react: (id: string, entryId: string, emoji: string) =>
+      changed(http.PUT('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
+    unreact: (id: string, entryId: string, emoji: string) =>
+      changed(http.DELETE('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
   },
 
   threads: {
     /** Threads one wrote in, newest activity first. */
-    mine: (cursor?: string): Promise<Reading<later.ThreadList>> =>
-      reading(soon.GET('/api/rooms/threads', { params: { query: cursor ? { cursor } : {} } })),
-    page: (id: string, rootEntryId: string, after: number): Promise<Reading<later.ThreadPage>> =>
+    mine: (cursor?: string) => reading(http.GET('/api/rooms/threads', { params: { query: cursor ? { cursor } : {} } })),
+    /** The replies above seq `after`. */
+    page: (id: string, rootEntryId: string, after: number) =>
       reading(
-        soon.GET('/api/rooms/{id}/threads/{rootEntryId}', {
+        http.GET('/api/rooms/{id}/threads/{rootEntryId}', {
           params: { path: { id, rootEntryId }, query: { after, limit: PAGE_MAX } },
         }),
       ),
@@ -157,32 +154,33 @@ export const api = {
 
   attachments: {
     /** One file a request, so that each has its own progress and its own refusal. */
-    upload: (id: string, file: File, onprogress: (part: number) => void, signal: AbortSignal): Promise<later.Uploaded> => {
+    upload: (id: string, file: File, onprogress: (part: number) => void, signal: AbortSignal) => {
       const form = new FormData();
       form.append('files', file, file.name);
-      return upload(`/api/rooms/${encodeURIComponent(id)}/attachments`, form, onprogress, signal);
+      return upload<Schemas['Uploaded']>(`/api/rooms/${encodeURIComponent(id)}/attachments`, form, onprogress, signal);
     },
   },
 
-  search: (query: { q: string; limit: number; roomId?: string; cursor?: string }): Promise<Reading<later.SearchPage>> =>
-    reading(soon.GET('/api/search', { params: { query } })),
+  search: (query: { q: string; limit: number; cursor?: string }) => reading(http.GET('/api/search', { params: { query } })),
 
   accounts: {
-    register: (body: { email: string; password: string; displayName: string; setupCode: string }): Promise<later.Account> =>
-      changed(soon.POST('/api/auth/register', { body })),
-    signIn: (email: string, password: string): Promise<later.Account> => changed(soon.POST('/api/auth/login', { body: { email, password } })),
-    signOut: (): Promise<void> => changed(soon.POST('/api/auth/logout')),
-    changePassword: (current: string, next: string): Promise<void> => changed(soon.POST('/api/auth/password', { body: { current, next } })),
-    list: (): Promise<Reading<{ accounts: later.Account[] }>> => reading(soon.GET('/api/auth/accounts')),
-    invite: (email: string, displayName: string): Promise<later.InvitedAccount> =>
-      changed(soon.POST('/api/auth/accounts', { body: { email, displayName } })),
-    remove: (id: string): Promise<void> => changed(soon.DELETE('/api/auth/accounts/{id}', { params: { path: { id } } })),
+    register: (body: Schemas['Register']) => changed(http.POST('/api/auth/register', { body })),
+    signIn: (email: string, password: string) => changed(http.POST('/api/auth/login', { body: { email, password } })),
+    signOut: () => changed(http.POST('/api/auth/logout')),
+    changePassword: (current: string, next: string) => changed(http.POST('/api/auth/password', { body: { current, next } })),
+    list: () => reading(http.GET('/api/auth/accounts', { params: { query: { limit: PAGE_MAX } } })),
+    invite: (email: string, displayName: string) => changed(http.POST('/api/auth/accounts', { body: { email, displayName } })),
+    remove: async (id: string): Promise<void> => {
+      await changed(http.DELETE('/api/auth/accounts/{id}', { params: { path: { id } } }));
+    },
   },
 
   keys: {
-    list: (): Promise<Reading<{ keys: later.ApiKey[] }>> => reading(soon.GET('/api/auth/keys')),
-    make: (label: string): Promise<later.MadeKey> => changed(soon.POST('/api/auth/keys', { body: { label } })),
-    revoke: (id: string): Promise<void> => changed(soon.DELETE('/api/auth/keys/{id}', { params: { path: { id } } })),
+    list: () => reading(http.GET('/api/auth/keys', { params: { query: { limit: PAGE_MAX } } })),
+    make: (label: string) => changed(http.POST('/api/auth/keys', { body: { label } })),
+    revoke: async (id: string): Promise<void> => {
+      await changed(http.DELETE('/api/auth/keys/{id}', { params: { path: { id } } }));
+    },
   },
 
   settings: {

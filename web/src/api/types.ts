@@ -4,8 +4,10 @@ import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
+export type Account = Schemas['Account'];
 export type Agent = Schemas['Agent'];
 export type AgentToken = Schemas['Token'];
+export type ApiKey = Schemas['Key'];
 export type Attachment = Schemas['Attachment'];
 export type AuthorSummary = Schemas['AuthorSummary'];
 /** An author, or its summary as it stands beside a room or a member. */
@@ -14,6 +16,9 @@ export type EntriesPage = Schemas['Entries'];
 export type Entry = Schemas['Entry'];
 export type Handles = Schemas['Handles'];
 export type Health = Schemas['Health'];
+export type Hit = Schemas['Hit'];
+export type Invitation = Schemas['Invitation'];
+export type MadeKey = Schemas['MadeKey'];
 export type Member = Schemas['Member'];
 export type MentionSpan = Schemas['MentionSpan'];
 export type MintedToken = Schemas['MintedToken'];
@@ -23,5 +28,6 @@ export type ResponseMode = Schemas['ResponseMode'];
 export type Room = Schemas['Room'];
 export type RoomDetail = Schemas['RoomDetail'];
 export type Setting = Schemas['Setting'];
+export type ThreadSeen = Schemas['ThreadSeen'];
 export type Warning = Schemas['ListingWarning'];
 export type WhoAmI = Schemas['Whoami'];

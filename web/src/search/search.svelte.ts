@@ -1,7 +1,7 @@
 /** One search: its words, what was found so far, and how it goes on. */
 
 import { api } from '../api/client';
-import type { SearchResult } from '../api/pending';
+import type { Hit } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { isSearchable } from './spans';
 
@@ -11,7 +11,7 @@ export const PAUSE_MS = 200;
 export class Search {
   /** What the results below belong to. */
   query = $state('');
-  results = $state.raw<SearchResult[]>([]);
+  results = $state.raw<Hit[]>([]);
   next = $state<string | null>(null);
   busy = $state(false);
   error = $state<unknown>(null);
@@ -58,7 +58,7 @@ export class Search {
     }
   };
 
-  #take(query: string, results: SearchResult[], next: string | null): void {
+  #take(query: string, results: Hit[], next: string | null): void {
     this.query = query;
     this.results = results;
     this.next = next;

@@ -2,7 +2,7 @@
 
 import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
-import type { SearchResult } from '../api/pending';
+import type { Hit } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { openDm } from '../rooms/deeds';
 import { newRoom } from '../rooms/new-room.svelte';
@@ -22,7 +22,7 @@ export type Finding = {
   note: string;
   words: string;
   /** Only of an entry: its excerpt stands for the name. */
-  result?: SearchResult;
+  result?: Hit;
   deed: () => void;
 };
 
@@ -31,7 +31,7 @@ export function findings(): Finding[] {
 }
 
 /** An entry that holds the words. */
-export function entryFinding(result: SearchResult): Finding {
+export function entryFinding(result: Hit): Finding {
   const room = rooms.get(result.roomId);
   return {
     key: `entry ${result.entryId}`,

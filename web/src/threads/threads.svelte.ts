@@ -2,12 +2,12 @@
 
 import { api } from '../api/client';
 import type { Entry } from '../api/types';
-import type { ThreadSummary } from '../api/pending';
+import type { ThreadSeen } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
 
 class Threads {
-  list = $state.raw<ThreadSummary[]>([]);
+  list = $state.raw<ThreadSeen[]>([]);
   loaded = $state(false);
   error = $state<unknown>(null);
   next = $state<string | null>(null);
@@ -65,7 +65,7 @@ class Threads {
     if (this.loaded) void this.load();
   };
 
-  #show(list: ThreadSummary[]): void {
+  #show(list: ThreadSeen[]): void {
     this.list = list;
     for (const { root } of list) void authors.ensure(root.authorId);
   }
