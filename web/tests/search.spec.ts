@@ -11,7 +11,7 @@ test('words are found, marked, and lead to the entry in its room', async ({ hous
   await page.getByRole('searchbox').fill('keystone gran');
   const found = page.getByRole('list', { name: 'Entries found' }).getByRole('link');
   await expect(found).toHaveCount(1);
-  await expect(found).toContainText('Scribe in team');
+  await expect(found).toContainText('Scribe in Team');
   await expect(found.locator('mark')).toHaveText(['Keystone', 'granite']);
   await expect(page).toHaveURL(`${house.url}/search?q=keystone%20gran`);
   await expect(page.getByText('1 found')).toBeVisible();

@@ -63,7 +63,7 @@ test('signing in and out: wrong words are refused, the address and drafts stay',
 
   // The sign-in ends elsewhere, while the page is open: the next call finds out.
   await page.context().clearCookies();
-  await page.getByText('half a thought').press('Enter');
+  await composer(page).press('Enter');
   await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible();
   await signIn(page, OWNER);
   await live(page);
