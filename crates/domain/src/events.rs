@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     agents::Agent,
     authors::Author,
+    canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
     entries::Entry,
-    ids::{AgentId, AuthorId, RoomId, TokenId},
+    ids::{AccountId, AgentId, AuthorId, DocumentId, KeyId, RoomId, SessionId, TokenId},
     members::Member,
     read_cursors::ReadCursor,
     rooms::Room,
@@ -95,6 +96,56 @@ pub enum Event {
     },
     /// A person read on, or marked entries unread.
     ReadCursor(ReadCursor),
+    /// A canvas document was opened, changed, or is edited by another or by nobody.
+    CanvasDocument {
+        /// As it is now.
+        document: CanvasDocument,
+        /// What happened to it.
+        change: CanvasChange,
+    },
+    /// A canvas document is gone.
+    CanvasDocumentClosed {
+        /// Which one.
+        document_id: DocumentId,
+        /// The canvas it stood on.
+        scope: CanvasScope,
+        /// Why it is gone.
+        reason: ClosedReason,
+    },
+    /// Somebody got an account.
+    AccountCreated {
+        /// Its row.
+        account_id: AccountId,
+    },
+    /// An account was removed, with its sign-ins and keys.
+    AccountRemoved {
+        /// Its row.
+        account_id: AccountId,
+    },
+    /// A person changed the password: the other sign-ins and all keys ended.
+    PasswordChanged {
+        /// Whose.
+        author_id: AuthorId,
+    },
+    /// A person signed out: that sign-in ended.
+    SignedOut {
+        /// Who.
+        author_id: AuthorId,
+    },
+    /// A person made an API key.
+    ApiKeyCreated {
+        /// Whom it names.
+        author_id: AuthorId,
+        /// Its row.
+        key_id: KeyId,
+    },
+    /// An API key ended.
+    ApiKeyRevoked {
+        /// Whom it named.
+        author_id: AuthorId,
+        /// Its row.
+        key_id: KeyId,
+    },
 }
 
 /// Where an event belongs. Source: contract 1.10, "Log".
@@ -106,15 +157,18 @@ pub enum Scope {
     Room(RoomId),
     /// One agent.
     Agent(AgentId),
+    /// One session.
+    Session(SessionId),
 }
 
 impl Scope {
-    /// Reads `hall`, `room:<id>` or `agent:<id>`; `None` when it has another form.
+    /// Reads `hall`, `room:<id>`, `agent:<id>` or `session:<id>`; `None` when it has another form.
     pub fn parse(text: &str) -> Option<Self> {
         match text.split_once(':') {
             None if text == "hall" => Some(Self::Hall),
             Some(("room", id)) if !id.is_empty() => Some(Self::Room(RoomId::named(id))),
             Some(("agent", id)) if !id.is_empty() => Some(Self::Agent(AgentId::named(id))),
+            Some(("session", id)) if !id.is_empty() => Some(Self::Session(SessionId::named(id))),
             _ => None,
         }
     }
@@ -126,6 +180,7 @@ impl std::fmt::Display for Scope {
             Self::Hall => f.write_str("hall"),
             Self::Room(room) => write!(f, "room:{room}"),
             Self::Agent(agent) => write!(f, "agent:{agent}"),
+            Self::Session(session) => write!(f, "session:{session}"),
         }
     }
 }
@@ -195,6 +250,21 @@ impl Event {
                 also: vec![Scope::Room(cursor.room_id)],
                 audience: Audience::Author(cursor.author_id),
             },
+            Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
+            Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),
+            Self::AccountCreated { .. } | Self::AccountRemoved { .. } => Filing {
+                scope: Scope::Hall,
+                also: Vec::new(),
+                audience: Audience::Owner,
+            },
+            Self::PasswordChanged { author_id }
+            | Self::SignedOut { author_id }
+            | Self::ApiKeyCreated { author_id, .. }
+            | Self::ApiKeyRevoked { author_id, .. } => Filing {
+                scope: Scope::Hall,
+                also: Vec::new(),
+                audience: Audience::Author(*author_id),
+            },
         }
     }
 
@@ -215,6 +285,14 @@ impl Event {
             Self::RoomMemberRemoved { .. } => "room_member_removed",
             Self::EntryAdded { .. } => "entry_added",
             Self::ReadCursor(_) => "read_cursor",
+            Self::CanvasDocument { .. } => "canvas_document",
+            Self::CanvasDocumentClosed { .. } => "canvas_document_closed",
+            Self::AccountCreated { .. } => "account_created",
+            Self::AccountRemoved { .. } => "account_removed",
+            Self::PasswordChanged { .. } => "password_changed",
+            Self::SignedOut { .. } => "signed_out",
+            Self::ApiKeyCreated { .. } => "api_key_created",
+            Self::ApiKeyRevoked { .. } => "api_key_revoked",
         }
     }
 }

@@ -65,6 +65,8 @@ ids! {
     AgentId;
     /// Who writes: a person, an agent or the system.
     AuthorId;
+    /// A canvas document of a room or session.
+    DocumentId;
     /// One post or notice in a room.
     EntryId;
     /// The event log of one installation; a restored backup gets another.
@@ -77,6 +79,12 @@ ids! {
     TurnId;
     /// A session of an agent.
     SessionId;
+    /// A person's account, in mode `login`.
+    AccountId;
+    /// An API key (its row, never its secret).
+    KeyId;
+    /// One sign-in of a person, which a cookie stands for.
+    SignInId;
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ids::AgentId, repeats::Answered};
+use crate::{canvas::EditLock, ids::AgentId, repeats::Answered};
 
 /// What a use case answers when it does not succeed.
 #[derive(Debug)]
@@ -34,18 +34,26 @@ impl From<Fault> for Error {
 /// The things a request can name and miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
+    /// A person's account.
+    Account,
     /// An agent of the registry.
     Agent,
     /// An author.
     Author,
+    /// A canvas document.
+    Document,
     /// An entry of a room.
     Entry,
+    /// An API key.
+    Key,
     /// A member of a room.
     Member,
     /// A folder or file.
     Path,
     /// A room.
     Room,
+    /// A session.
+    Session,
     /// An agent's token.
     Token,
 }
@@ -115,6 +123,8 @@ pub enum Refusal {
     UnsupportedPermissionMode,
     /// A path that leads to something else than a folder.
     NotADirectory,
+    /// A path that leads to something else than a file.
+    NotAFile,
     /// A path the file system cannot take; holds the errno's name.
     InvalidPath(&'static str),
     /// A path outside the allowed folders.
@@ -129,8 +139,20 @@ pub enum Refusal {
     NotTheOwner,
     /// An agent credential that does not resolve to a live agent.
     AgentIdentityUnverified,
+    /// Nobody is anybody before the first account is made.
+    SetupRequired,
+    /// An e-mail address and a password that do not belong together.
+    InvalidCredentials,
     /// An agent asked for what only people do.
     HumansOnly,
+    /// A program's credential asked for what a person does at a screen.
+    InteractiveOnly,
+    /// A person who has yet to replace the password of the invitation.
+    PasswordChangeRequired,
+    /// There is an owner's account, so that none registers itself any more.
+    RegistrationClosed,
+    /// Not the code that the server wrote at its start.
+    SetupCodeWrong,
     /// Somebody else asked for what only the owner does.
     OwnerOnly,
     /// The thing does not exist, or this caller may not know that it does.
@@ -155,6 +177,16 @@ pub enum Refusal {
     RoomArchived,
     /// The caller sees the room but is no member.
     NotAMember,
+    /// Another member edits the canvas document.
+    CanvasBeingEdited(EditLock),
+    /// Accounts are asked for where there are none: mode `local`.
+    AuthModeLocal,
+    /// Another account has the e-mail address.
+    EmailTaken,
+    /// The owner's own account.
+    OwnerAccount,
+    /// This person has as many API keys as one may have.
+    TooManyKeys,
     /// An agent with this folder and runtime exists already.
     AgentExists(AgentId),
     /// The agent is retired.

@@ -6,22 +6,29 @@ use std::{
 };
 
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
-use guildhall_domain::settings::{self, Source, Value};
+use guildhall_domain::{
+    callers::AuthMode,
+    settings::{self, Source, Value},
+};
 use guildhall_hall::{Configured, streams::StreamLimits};
 use guildhall_http::listener::Limits;
-use guildhall_world::{data_dir, folders::Folders};
+use guildhall_world::{confined::Confined, data_dir};
 use serde::Deserialize;
 
 /// What `guildhall serve` takes on its command line and from the environment.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ServeArgs {
-    /// Address to listen on; only this computer in mode `local`, port 0 picks a free one
+    /// Address to listen on; only this computer with --auth local, port 0 picks a free one
     /// [default: 127.0.0.1:4747]
     #[arg(long, env = "GUILDHALL_BIND", value_name = "ADDRESS")]
     bind: Option<SocketAddr>,
     /// Folder that holds everything this server keeps
     #[arg(long, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
+    /// How people are told apart: by the user of this computer, or by signing in
+    /// [default: local]
+    #[arg(long, env = "GUILDHALL_AUTH", value_enum)]
+    auth: Option<Auth>,
     /// Whether the kernel is asked which user a connection belongs to [default: auto]
     #[arg(long, env = "GUILDHALL_PEER_CHECK", value_enum)]
     peer_check: Option<PeerCheckMode>,
@@ -96,6 +103,25 @@ impl ServeArgs {
     }
 }
 
+/// How people are told apart. Source: contract 1.13, "Auth mode".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Auth {
+    /// Whoever runs as your user on this computer is the owner.
+    Local,
+    /// People have accounts; the first one is the owner's.
+    Login,
+}
+
+impl From<Auth> for AuthMode {
+    fn from(auth: Auth) -> Self {
+        match auth {
+            Auth::Local => Self::Local,
+            Auth::Login => Self::Login,
+        }
+    }
+}
+
 /// When the kernel is asked about connections. Source: contract 1.4, `auth.peerCheck`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -132,6 +158,7 @@ struct ServerTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 struct AuthTable {
+    mode: Option<Auth>,
     peer_check: Option<PeerCheckMode>,
 }
 
@@ -164,6 +191,8 @@ struct LimitsTable {
 pub(crate) struct Config {
     /// Where it listens.
     pub(crate) bind: SocketAddr,
+    /// How people are told apart.
+    pub(crate) mode: AuthMode,
     /// Its data folder.
     pub(crate) data_dir: PathBuf,
     /// When the kernel is asked about connections.
@@ -203,7 +232,7 @@ pub(crate) enum ConfigError {
     Setting { key: String, problem: String },
     #[error(
         "the address {0} is reachable from other computers, which needs sign-in accounts; \
-         in mode local guildhall listens on this computer alone (127.0.0.1 or [::1])"
+         start with --auth login, or listen on this computer alone (127.0.0.1 or [::1])"
     )]
     NotLoopback(SocketAddr),
 }
@@ -217,15 +246,16 @@ pub(crate) fn data_dir_of(given: Option<PathBuf>) -> Result<PathBuf, ConfigError
 
 impl Config {
     /// Joins flags, environment, file and defaults.
-    pub(crate) fn load(args: ServeArgs) -> Result<Self, ConfigError> {
+    pub(crate) fn load(args: &ServeArgs) -> Result<Self, ConfigError> {
         let data_dir = data_dir_of(args.data_dir.clone())?;
         let file = File::read(&data_dir.join(data_dir::CONFIGURATION))?;
         Self::join(args, file, data_dir)
     }
 
-    fn join(args: ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
+    fn join(args: &ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
         let bind = args.bind.or(file.server.bind).unwrap_or(BIND_DEFAULT);
-        if !bind.ip().is_loopback() {
+        let mode = args.auth.or(file.auth.mode).unwrap_or(Auth::Local).into();
+        if mode == AuthMode::Local && !bind.ip().is_loopback() {
             return Err(ConfigError::NotLoopback(bind));
         }
         let door = Limits::DEFAULT;
@@ -243,13 +273,14 @@ impl Config {
         }
         Ok(Self {
             bind,
+            mode,
             data_dir,
             peer_check: args
                 .peer_check
                 .or(file.auth.peer_check)
                 .unwrap_or(PeerCheckMode::Auto),
             configured,
-            roots: Folders::default_roots(home(), std::env::current_dir().ok()),
+            roots: Confined::default_roots(home(), std::env::current_dir().ok()),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),
@@ -374,16 +405,16 @@ fn folder(variable: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn join(args: ServeArgs, file: &str) -> Result<Config, ConfigError> {
+    fn join(args: &ServeArgs, file: &str) -> Result<Config, ConfigError> {
         Config::join(args, toml::from_str(file).unwrap(), PathBuf::from("/data"))
     }
 
     #[test]
     fn flags_come_before_the_file_and_the_file_before_defaults() {
-        let plain = join(ServeArgs::default(), "").unwrap();
+        let plain = join(&ServeArgs::default(), "").unwrap();
         assert_eq!(plain.bind.to_string(), "127.0.0.1:4747");
         let filed = "[server]\nbind = \"127.0.0.1:1\"\nallowedHosts = [\"dev.test\"]\n[limits]\nstreamsMax = 7";
-        let from_file = join(ServeArgs::default(), filed).unwrap();
+        let from_file = join(&ServeArgs::default(), filed).unwrap();
         assert_eq!(from_file.bind.port(), 1);
         assert_eq!(
             hosts(&from_file),
@@ -395,7 +426,7 @@ mod tests {
             allowed_hosts: Some(vec!["env.test".to_owned()]),
             ..ServeArgs::default()
         };
-        let from_args = join(args.clone(), filed).unwrap();
+        let from_args = join(&args, filed).unwrap();
         assert_eq!(from_args.bind.port(), 2);
         let env = vec!["env.test".to_owned()];
         assert_eq!(hosts(&from_args), (Source::Env, env.clone()));
@@ -403,7 +434,7 @@ mod tests {
             flags: vec!["allowed_hosts".to_owned()],
             ..args
         };
-        assert_eq!(hosts(&join(flagged, filed).unwrap()), (Source::Flag, env));
+        assert_eq!(hosts(&join(&flagged, filed).unwrap()), (Source::Flag, env));
     }
 
     /// The one setting that was configured.
@@ -417,7 +448,7 @@ mod tests {
 
     #[test]
     fn a_file_sets_settings_of_its_own_form_only() {
-        let filed = |file: &str| join(ServeArgs::default(), file).map(|config| config.configured);
+        let filed = |file: &str| join(&ServeArgs::default(), file).map(|config| config.configured);
         let depth = filed("[rooms]\nmaxAgentDepth = 5").unwrap();
         assert_eq!(
             depth,
@@ -444,7 +475,7 @@ mod tests {
                 ..ServeArgs::default()
             };
             assert!(
-                matches!(join(args, ""), Err(ConfigError::NotLoopback(_))),
+                matches!(join(&args, ""), Err(ConfigError::NotLoopback(_))),
                 "{address}"
             );
         }
@@ -453,8 +484,23 @@ mod tests {
                 bind: Some(address.parse().unwrap()),
                 ..ServeArgs::default()
             };
-            assert!(join(args, "").is_ok(), "{address}");
+            assert!(join(&args, "").is_ok(), "{address}");
         }
+    }
+
+    #[test]
+    fn with_accounts_any_address_may_be_listened_on() {
+        let filed = "[auth]\nmode = \"login\"\n[server]\nbind = \"192.168.0.2:1\"";
+        let config = join(&ServeArgs::default(), filed).unwrap();
+        assert_eq!((config.mode, config.bind.port()), (AuthMode::Login, 1));
+        let args = ServeArgs {
+            auth: Some(Auth::Local),
+            ..ServeArgs::default()
+        };
+        let refused = join(&args, filed);
+        assert!(matches!(refused, Err(ConfigError::NotLoopback(_))));
+        let plain = join(&ServeArgs::default(), "").unwrap();
+        assert_eq!(plain.mode, AuthMode::Local);
     }
 
     #[test]

@@ -45,10 +45,10 @@ fn main() -> ExitCode {
     let Guildhall { verb, serve } =
         Guildhall::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match verb {
-        None => serve::run(serve.read_from(&matches)),
+        None => serve::run(&serve.read_from(&matches)),
         Some(Verb::Serve(args)) => {
             let given = matches.subcommand_matches("serve").unwrap_or(&matches);
-            serve::run(args.read_from(given))
+            serve::run(&args.read_from(given))
         }
         Some(Verb::Ask(command)) => cli::run(command),
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),

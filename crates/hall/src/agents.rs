@@ -180,7 +180,7 @@ impl Hall {
                 let team = rooms::existing(tx, guildhall_store::rooms::team(tx)?)?;
                 agents::retire(tx, id, now)?;
                 rooms::tell_if_changed(tx, now, Some(actor), &team)?;
-                vanish(tx, actor, before.author_id, now)?;
+                crate::authors::retire(tx, actor, before.author_id, now)?;
                 let agent = existing(tx, id)?;
                 let event = Event::AgentRetired {
                     agent: agent.clone(),
@@ -193,8 +193,8 @@ impl Hall {
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.
     async fn working_folder(&self, cwd: String) -> Result<String> {
-        let folders = Arc::clone(&self.inner.folders);
-        tokio::task::spawn_blocking(move || folders.working_folder(&cwd))
+        let confined = Arc::clone(&self.inner.confined);
+        tokio::task::spawn_blocking(move || confined.working_folder(&cwd))
             .await
             .map_err(|error| Fault::broken("checking a working folder", error))?
     }
@@ -247,19 +247,6 @@ fn appear(
     }
     author.handle = crate::authors::derive_handle(tx, author.id, name, now)?;
     Ok(author)
-}
-
-/// Retires an author and keeps its handle for it.
-fn vanish(tx: &mut Tx<'_>, actor: AuthorId, id: AuthorId, now: Moment) -> Result<()> {
-    authors::release_handle(tx, id, now)?;
-    let author = Author {
-        retired: true,
-        handle: None,
-        ..existing_author(tx, id)?
-    };
-    authors::update(tx, &author)?;
-    tx.append(now, Some(actor), &Event::AuthorUpdated { author })?;
-    Ok(())
 }
 
 fn rename_author(

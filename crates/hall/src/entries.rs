@@ -110,7 +110,7 @@ fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
 
 /// A person's post begins a cascade; an agent's post outside a turn ends one, so that it
 /// starts nobody.
-fn depth(db: &Rx<'_>, by: &Caller, sight: &Sight) -> Result<u32> {
+pub(crate) fn depth(db: &Rx<'_>, by: &Caller, sight: &Sight) -> Result<u32> {
     match sight.standing.max_agent_depth {
         _ if by.is_human() => Ok(0),
         Some(depth) => Ok(depth),

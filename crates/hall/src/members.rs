@@ -257,7 +257,7 @@ fn answering(
     Ok(asked.unwrap_or_else(|| rules::default_response_mode(kind, own)))
 }
 
-/// Ends a membership, vacates the seat it may hold, and tells of both.
+/// Ends a membership and what hangs on it, locks and the seat it may hold, and tells of all.
 pub(crate) fn leave(
     tx: &mut Tx<'_>,
     actor: Option<AuthorId>,
@@ -266,6 +266,7 @@ pub(crate) fn leave(
     now: Moment,
 ) -> Result<()> {
     let before = crate::rooms::existing(tx, room)?;
+    crate::canvas::end_edits_of(tx, actor, room, author, now)?;
     members::remove(tx, room, author)?;
     tx.append(
         now,

@@ -13,7 +13,7 @@ use guildhall_domain::{
     },
 };
 use guildhall_store::{Rx, Seen, Tx, agents, installation, rooms as room_rows, settings};
-use guildhall_world::folders::Folders;
+use guildhall_world::confined::Confined;
 
 use crate::Hall;
 
@@ -93,7 +93,7 @@ fn require_folders(patch: &SettingsPatch) -> Result<(), Refusal> {
     let mut roots = named
         .filter_map(|(_, value)| value.as_ref())
         .flat_map(Value::texts);
-    match roots.find(|root| !Folders::is_folder(root)) {
+    match roots.find(|root| !Confined::is_folder(root)) {
         None => Ok(()),
         Some(root) => Err(Refusal::field(
             FILES_ROOTS.key,

@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        agents, authors, callers, entries, members, operating, read_cursors, rooms, settings,
-        signals, streams, tokens,
+        accounts, agents, authors, callers, canvas, entries, keys, members, operating,
+        read_cursors, rooms, settings, sign_ins, signals, streams, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -22,6 +22,14 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
     OpenApiRouter::new()
         // Who is calling
         .routes(routes!(callers::whoami))
+        .routes(routes!(accounts::register))
+        .routes(routes!(accounts::list, accounts::add))
+        .routes(routes!(accounts::remove))
+        .routes(routes!(sign_ins::login))
+        .routes(routes!(sign_ins::logout))
+        .routes(routes!(sign_ins::password))
+        .routes(routes!(keys::list, keys::make))
+        .routes(routes!(keys::revoke))
         // Authors
         .routes(routes!(authors::list))
         .routes(routes!(authors::own))
@@ -37,6 +45,10 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(entries::get))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
+        .routes(routes!(canvas::list, canvas::open))
+        .routes(routes!(canvas::get, canvas::change, canvas::close))
+        .routes(routes!(canvas::edit))
+        .routes(routes!(canvas::thread))
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))

@@ -1,5 +1,5 @@
 //! The registry of agents: rows and look-ups.
-//! Folders are checked by `world::folders`; who may register is `hall::agents`.
+//! Folders are checked by `world::confined`; who may register is `hall::agents`.
 
 use guildhall_domain::{
     Moment, Result,

@@ -9,6 +9,8 @@ use crate::faults::fault;
 const STEPS: &[&str] = &[
     include_str!("../migrations/0001_rooms.sql"),
     include_str!("../migrations/0002_conventions.sql"),
+    include_str!("../migrations/0003_canvas.sql"),
+    include_str!("../migrations/0005_accounts.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

@@ -119,12 +119,61 @@ impl Fields {
         known
     }
 
-    /// One of a set of words that must be there; the first one, with a note, when it is not.
+    /// One of a set of words that must be there; `otherwise`, with a note, when it is not.
     pub fn word<T: Copy>(&mut self, name: &str, words: &[(T, &str)], otherwise: T) -> T {
-        if !self.map.contains_key(name) {
-            self.invalid.field(name, "is required");
+        self.known_word(name, words).unwrap_or(otherwise)
+    }
+
+    /// One of a set of words that must be there; `None`, with a note, when it is not.
+    pub fn known_word<T: Copy>(&mut self, name: &str, words: &[(T, &str)]) -> Option<T> {
+        self.require(name);
+        self.maybe_word(name, words)
+    }
+
+    /// Any JSON value that must be there; null, with a note, when it is not.
+    pub fn any(&mut self, name: &str) -> Value {
+        self.require(name);
+        let value = self.map.remove(name).unwrap_or_default();
+        if holds_null(&value) {
+            self.invalid.field(name, NO_NULL);
         }
-        self.maybe_word(name, words).unwrap_or(otherwise)
+        value
+    }
+
+    /// An object of any fields that must be there; empty, with a note, when it is not.
+    pub fn any_object(&mut self, name: &str) -> Map<String, Value> {
+        match self.any(name) {
+            Value::Object(map) => map,
+            _ => self.wrong(name, "must be an object").unwrap_or_default(),
+        }
+    }
+
+    /// An object that may be absent, read by `read`; its problems are noted as `name.field`.
+    pub fn maybe_object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let Value::Object(map) = self.map.remove(name)? else {
+            return self.wrong(name, "must be an object");
+        };
+        let mut inner = Self {
+            map,
+            invalid: Invalid::default(),
+        };
+        let value = read(&mut inner);
+        let Invalid {
+            form_errors,
+            field_errors,
+        } = inner.invalid;
+        self.invalid.form_errors.extend(form_errors);
+        for (field, problems) in field_errors {
+            let field = format!("{name}.{field}");
+            self.invalid.field_errors.insert(field, problems);
+        }
+        Some(value)
+    }
+
+    /// An object that must be there, read by `read`; `None`, with a note, when it is not.
+    pub fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.require(name);
+        self.maybe_object(name, read)
     }
 
     /// A list of texts; empty when absent.
@@ -179,10 +228,14 @@ impl Fields {
         name: &str,
         read: impl FnOnce(&mut Self, &str) -> Option<T>,
     ) -> T {
+        self.require(name);
+        read(self, name).unwrap_or_default()
+    }
+
+    fn require(&mut self, name: &str) {
         if !self.map.contains_key(name) {
             self.invalid.field(name, "is required");
         }
-        read(self, name).unwrap_or_default()
     }
 
     fn patch<T>(
@@ -199,6 +252,18 @@ impl Fields {
     fn wrong<T>(&mut self, name: &str, problem: &str) -> Option<T> {
         self.invalid.field(name, problem);
         None
+    }
+}
+
+/// Whether a text or name in `value` holds U+0000; a body is at most as deep as its reader allows.
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(holds_null),
+        Value::Object(map) => map
+            .iter()
+            .any(|(name, value)| name.contains('\0') || holds_null(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -1,12 +1,14 @@
-//! Everything guildhall does not own: the clock, ids, randomness, users, sockets and folders.
+//! Everything guildhall does not own: the clock, ids, randomness, users, sockets and paths.
 //! Each port has a real form and, where tests need one, a scripted form.
 
 pub mod clock;
+pub mod confined;
 pub mod data_dir;
 pub mod disk;
-pub mod folders;
 pub mod ids;
+pub mod passwords;
 pub mod peers;
 pub mod scratch;
+pub mod setup_code;
 pub mod tokens;
 pub mod users;

@@ -3,6 +3,8 @@
 use guildhall_testkit::{Answer, Caller, TestHall};
 use serde_json::{Value, json};
 
+use crate::canvas;
+
 const A_DAY_S: i64 = 24 * 3_600;
 
 async fn post(by: &Caller, path: &str, key: &str, body: Value) -> Answer {
@@ -39,6 +41,7 @@ async fn every_post_that_changes_something_is_answered_again() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let room = t.channel(&owner, "Ops", &[]).await;
+    let document = canvas::open(&owner, &room, 1).await;
     for (path, body) in [
         (
             "/api/rooms".to_owned(),
@@ -49,6 +52,14 @@ async fn every_post_that_changes_something_is_answered_again() {
             json!({"authorId": ada.author()}),
         ),
         (format!("/api/rooms/{room}/entries"), json!({"text": "hi"})),
+        (
+            canvas::of(&room),
+            json!({"content": {"type": "json", "data": 1}}),
+        ),
+        (
+            format!("{}/thread", canvas::at(&room, &document)),
+            json!({}),
+        ),
         (
             "/api/agents".to_owned(),
             json!({"name": "bob", "cwd": t.folder("bob")}),

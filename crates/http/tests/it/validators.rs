@@ -4,6 +4,8 @@
 use guildhall_testkit::{Answer, Caller, TestHall};
 use serde_json::{Value, json};
 
+use crate::canvas;
+
 async fn change(by: &Caller, path: &str, if_match: &str, body: Value) -> Answer {
     by.ask("PATCH", path)
         .header("if-match", if_match)
@@ -17,7 +19,13 @@ async fn a_change_with_a_stale_tag_changes_nothing_and_names_the_tag_of_now() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let room = t.channel(&owner, "Ops", &[]).await;
+    let document = canvas::open(&owner, &room, 1).await;
     for (path, body, other) in [
+        (
+            canvas::at(&room, &document),
+            json!({"pinned": true}),
+            json!({"pinned": false}),
+        ),
         (
             format!("/api/rooms/{room}"),
             json!({"topic": "a"}),
