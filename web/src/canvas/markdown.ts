@@ -9,8 +9,11 @@ import { visible } from '../text/pieces';
 import { isDataImage, webAddress } from './source';
 
 export type Inline =
-  | { kind: 'text' | 'code'; text: string }
-  | { kind: 'strong' | 'em' | 'del'; children: Inline[] }
+  | { kind: 'text'; text: string }
+  | { kind: 'code'; text: string }
+  | { kind: 'strong'; children: Inline[] }
+  | { kind: 'em'; children: Inline[] }
+  | { kind: 'del'; children: Inline[] }
   | { kind: 'link'; href: string; children: Inline[] }
   /** A picture that is part of the document itself. */
   | { kind: 'picture'; src: string; alt: string }

@@ -55,6 +55,10 @@ const texts: Record<string, string> = {
   SYSTEM_ROOM: 'The team room belongs to the house: it cannot be archived, and its owner stays in it.',
   OWNER_MUST_BE_PRESENT: 'A room with two or more agents must have the owner in it.',
 
+  CANVAS_DOCUMENT_NOT_FOUND: 'This document is not on the canvas any more.',
+  CANVAS_BEING_EDITED: 'Somebody edits this document. Wait until they are done, or open a copy.',
+  TOO_MANY_CANVAS_OPS_THIS_TURN: 'An agent may change the canvas only so often in one turn.',
+
   AGENT_NOT_FOUND: 'This agent does not exist.',
   AGENT_EXISTS: 'An agent with this runtime already works in this folder.',
   AGENT_RETIRED: 'This agent is retired and cannot be changed.',

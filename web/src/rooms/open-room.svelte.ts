@@ -4,6 +4,7 @@ import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
 import type { Entry, Member, Room, RoomDetail } from '../api/types';
 import { authors } from '../authors/authors.svelte';
+import { Canvas } from '../canvas/canvas.svelte';
 import { Timeline } from '../entries/timeline.svelte';
 import type { HallEvent, Signal } from '../events/frames';
 import { readAndFold } from '../events/reading';
@@ -16,6 +17,7 @@ const TYPING_MS = 8_000;
 export class OpenRoom {
   readonly id: string;
   readonly timeline: Timeline;
+  readonly canvas: Canvas;
   detail = $state.raw<RoomDetail | null>(null);
   error = $state<unknown>(null);
   /** Entries above this were unread when the room was opened: the "new" line stands there. */
@@ -40,6 +42,7 @@ export class OpenRoom {
   constructor(id: string) {
     this.id = id;
     this.timeline = new Timeline(id);
+    this.canvas = new Canvas(id);
   }
 
   /** The listing's row is the truer one for counts and title; the detail stands in until it is there. */
@@ -55,7 +58,7 @@ export class OpenRoom {
   async open(): Promise<void> {
     await this.loadDetail();
     this.#markNew();
-    if (!this.error) await this.timeline.loadNewest();
+    if (!this.error) await Promise.all([this.timeline.loadNewest(), this.canvas.load()]);
   }
 
   /** Comes back to a room that was kept true meanwhile. */
@@ -72,7 +75,7 @@ export class OpenRoom {
   /** After a reset: everything again, while scroll, drafts and the "new" line stay. */
   async reload(): Promise<void> {
     await this.loadDetail();
-    await this.timeline.loadNewest();
+    await Promise.all([this.timeline.loadNewest(), this.canvas.load()]);
   }
 
   async loadDetail(): Promise<void> {
@@ -89,6 +92,7 @@ export class OpenRoom {
   }
 
   fold(event: HallEvent): void {
+    this.canvas.fold(event);
     if (roomIdOf(event) !== this.id) return;
     this.timeline.fold(event);
     this.#foldDetail(event);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { roomPath, routeOf } from './route';
+import { documentPath, roomPath, routeOf } from './route';
 
 test('every view has its address', () => {
   expect(routeOf('/')).toEqual({ view: 'home' });
@@ -11,6 +11,7 @@ test('every view has its address', () => {
 });
 
 test('an address survives the way there and back', () => {
+  expect(documentPath('r 1', 'd&1')).toBe('/rooms/r%201?doc=d%261');
   expect(routeOf(roomPath('a/b %'))).toEqual({ view: 'room', id: 'a/b %' });
 });
 

@@ -33,3 +33,5 @@ function decoded(part: string): string | null {
 
 export const roomPath = (roomId: string): string => `/rooms/${encodeURIComponent(roomId)}`;
 export const agentPath = (agentId: string): string => `/agents/${encodeURIComponent(agentId)}`;
+export const documentPath = (roomId: string, documentId: string): string =>
+  `${roomPath(roomId)}?doc=${encodeURIComponent(documentId)}`;
