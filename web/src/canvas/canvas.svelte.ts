@@ -63,7 +63,7 @@ export class Canvas {
     }
   };
 
-  /** Reads one document again, for what no event tells: that a lock ran out. */
+  /** Reads one document again, when a refusal said that it is not what it was. */
   async reread(documentId: string): Promise<CanvasDocument> {
     const { body } = await canvasApi.one(this.roomId, documentId);
     this.put(body);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copyOf, isKind, kindName, textOf, withText, words } from './content';
+import { copyOf, isCopyable, isKind, kindName, textOf, withText, words } from './content';
 import { contentOf, dataAddress, isReplaceable, openable, valueOf } from './forms';
 
 test('what an editor edits goes back where it came from', () => {
@@ -18,6 +18,7 @@ test('kinds the page does not know keep their own name and are compared whole', 
 });
 
 test('a copy is another document: it has no path', () => {
+  expect(['markdown', 'json', 'url', 'file'].map((type) => isCopyable({ type }))).toEqual([true, true, false, false]);
   expect(copyOf({ type: 'markdown', content: 'a', sourcePath: '/a.md' }, 'a.md')).toEqual({ type: 'markdown', content: 'a', title: 'a.md (copy)' });
 });
 

@@ -55,6 +55,9 @@ export function withText(content: Content, text: string): Content {
   return content.type === 'json' ? { ...content, data: JSON.parse(text) as unknown } : { ...content, content: text };
 }
 
+/** True where the same words can stand on the canvas twice; of a page or a file there is one document only. */
+export const isCopyable = (content: Content): boolean => ['markdown', 'json', 'widget'].includes(content.type);
+
 /** A document of its own with the same words: without the path that would make it the same document again. */
 export function copyOf(content: Content, title: string): Content {
   const { sourcePath: _, ...rest } = content;

@@ -1,11 +1,10 @@
 /** Draws a glTF model (binary, or JSON with one buffer inside) on a canvas; loaded only where one is shown. */
 
 import {
-  AmbientLight,
   Box3,
-  DirectionalLight,
   Mesh,
   PerspectiveCamera,
+  PMREMGenerator,
   Scene,
   Spherical,
   TextureLoader,
@@ -13,6 +12,7 @@ import {
   WebGLRenderer,
   type Object3D,
 } from 'three';
+import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 import { dataOf } from './source';
 
@@ -27,9 +27,11 @@ export async function showModel(canvas: HTMLCanvasElement, bytes: Uint8Array<Arr
   const model = await read(bytes);
   const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
   const scene = new Scene();
-  const sun = new DirectionalLight(0xffffff, 2.2);
-  sun.position.set(1, 2, 3);
-  scene.add(model, new AmbientLight(0xffffff, 1.4), sun);
+  // A lit room all around: metal, the format's default, shows nothing but what it mirrors.
+  const light = new PMREMGenerator(renderer);
+  const room = light.fromScene(new RoomEnvironment());
+  scene.environment = room.texture;
+  scene.add(model);
 
   const box = new Box3().setFromObject(model);
   const center = box.getCenter(new Vector3());
@@ -62,6 +64,8 @@ export async function showModel(canvas: HTMLCanvasElement, bytes: Uint8Array<Arr
     watcher.disconnect();
     stopListening();
     dispose(model);
+    room.dispose();
+    light.dispose();
     renderer.dispose();
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { baseName, dataOf, isDataImage, sizeWords, sourceOf, webAddress } from './source';
+import { baseName, browserAddress, dataOf, isDataImage, sizeWords, sourceOf, webAddress } from './source';
 
 const textOf = (src: string) => new TextDecoder().decode(dataOf(src)?.bytes);
 
@@ -16,6 +16,14 @@ test('data addresses in base64 and percent form', () => {
   expect(textOf('data:text/csv,a%2Cb%0A1,ü')).toBe('a,b\n1,ü');
   expect(dataOf('data:,x')?.mime).toBe('text/plain');
   expect(dataOf('data:no comma')).toBeNull();
+});
+
+test('what a browser opens, as people and agents write it', () => {
+  const href = (text: string) => browserAddress(text, 'http://hall.example')?.href ?? null;
+  expect(href('localhost:5173/a')).toBe('http://localhost:5173/a');
+  expect(href('/serve/t/x')).toBe('http://hall.example/serve/t/x');
+  expect(href('https://x.example')).toBe('https://x.example/');
+  expect(['//evil.example', 'localhost.evil', 'javascript:alert(1)'].map(href)).toEqual([null, null, null]);
 });
 
 test('only a picture in the address itself counts as one', () => {

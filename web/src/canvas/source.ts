@@ -23,6 +23,12 @@ export function webAddress(text: string, schemes: readonly string[] = ['http:', 
   }
 }
 
+/** What a browser document opens: an address, `localhost` as people write it, or a path of this server. */
+export function browserAddress(text: string, here: string): URL | null {
+  if (/^localhost(?=[:/]|$)/.test(text)) return webAddress(`http://${text}`);
+  return webAddress(/^\/(?![/\\])/.test(text) ? here + text : text);
+}
+
 /** True for a picture whose bytes stand in the address itself; nothing is asked of anybody to show it. */
 export const isDataImage = (src: string): boolean => /^data:image\/[a-z0-9.+-]+[;,]/i.test(src);
 
