@@ -136,7 +136,16 @@ export class AgentVoice {
 
 /** A browser of its own: its own storage, its own leading tab. */
 export type Windows = {
-  open(path: string, look?: { theme?: 'light' | 'dark'; width?: number; height?: number; withoutLocks?: boolean }): Promise<Page>;
+  open(path: string, look?: Look): Promise<Page>;
+};
+
+type Look = {
+  theme?: 'light' | 'dark';
+  width?: number;
+  height?: number;
+  withoutLocks?: boolean;
+  /** The one other origin that a person clicks in this window. */
+  clicked?: string;
 };
 
 type Fixtures = { house: House; windows: Windows };
@@ -153,10 +162,10 @@ export const test = base.extend<Fixtures>({
     const strangers: string[] = [];
     const broken: string[] = [];
     await use({
-      async open(path, { theme = 'light', width = 1280, height = 800, withoutLocks = false } = {}) {
+      async open(path, { theme = 'light', width = 1280, height = 800, withoutLocks = false, clicked = '' } = {}) {
         const context = await newContext(browser, theme, width, height);
         opened.push(context);
-        watch(context, house, strangers, broken);
+        watch(context, [house.url, clicked], strangers, broken);
         // As on plain http off loopback, where the browser offers no Web Locks.
         if (withoutLocks) await context.addInitScript('delete Navigator.prototype.locks');
         const page = await context.newPage();
@@ -176,10 +185,10 @@ function newContext(browser: Browser, colorScheme: 'light' | 'dark', width: numb
   return browser.newContext({ colorScheme, viewport: { width, height }, reducedMotion: 'reduce' });
 }
 
-function watch(context: BrowserContext, house: House, strangers: string[], broken: string[]): void {
+function watch(context: BrowserContext, known: string[], strangers: string[], broken: string[]): void {
   context.on('request', (request) => {
     const url = new URL(request.url());
-    if (url.protocol.startsWith('http') && url.origin !== house.url) strangers.push(request.url());
+    if (url.protocol.startsWith('http') && !known.includes(url.origin)) strangers.push(request.url());
   });
   context.on('weberror', (error) => broken.push(String(error.error().stack)));
   context.on('console', (message) => {

@@ -22,3 +22,6 @@ export type Room = Schemas['Room'];
 export type RoomDetail = Schemas['RoomDetail'];
 export type Warning = Schemas['ListingWarning'];
 export type WhoAmI = Schemas['Whoami'];
+
+/** Until the interface document holds it. */
+export type { CanvasDocument } from '../canvas/pending';
