@@ -275,10 +275,8 @@ fn say(what: &str) {
 /// A failure of the store, which has no sentence of its own here.
 fn broken(error: guildhall_domain::Error) -> Failure {
     match error {
-        guildhall_domain::Error::Refusal(refusal) => {
-            format!("the store refused: {refusal:?}").into()
-        }
         guildhall_domain::Error::Fault(fault) => fault.into(),
+        refused => format!("the store refused: {refused:?}").into(),
     }
 }
 

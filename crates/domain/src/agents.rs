@@ -1,5 +1,5 @@
 //! Agents: the registry of coding agents, each bound to one folder and one runtime.
-//! Pure: rows are `store::agents`, folders are `world::folders`, deeds are `hall::agents`.
+//! Pure: rows are `store::agents`, folders are `world::confined`, deeds are `hall::agents`.
 
 use serde::{Deserialize, Serialize};
 

@@ -335,6 +335,18 @@ pub(crate) mod empty_as_none {
             Self::parse(text)
         }
     }
+
+    impl Written for crate::ids::EntryId {
+        fn read(text: &str) -> Option<Self> {
+            Self::parse(text)
+        }
+    }
+
+    impl Written for crate::ids::RoomId {
+        fn read(text: &str) -> Option<Self> {
+            Self::parse(text)
+        }
+    }
 }
 
 #[cfg(test)]

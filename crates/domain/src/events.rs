@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     agents::Agent,
     authors::Author,
+    canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
     entries::Entry,
-    ids::{AgentId, AuthorId, RoomId, TokenId},
+    ids::{AgentId, AuthorId, DocumentId, RoomId, SessionId, TokenId},
     members::Member,
     read_cursors::ReadCursor,
     rooms::Room,
@@ -56,6 +57,11 @@ pub enum Event {
         /// Its row.
         token_id: TokenId,
     },
+    /// Settings changed.
+    SettingsChanged {
+        /// Which ones.
+        keys: Vec<String>,
+    },
     /// A room was made.
     RoomCreated {
         /// As it is now.
@@ -90,6 +96,22 @@ pub enum Event {
     },
     /// A person read on, or marked entries unread.
     ReadCursor(ReadCursor),
+    /// A canvas document was opened, changed, or is edited by another or by nobody.
+    CanvasDocument {
+        /// As it is now.
+        document: CanvasDocument,
+        /// What happened to it.
+        change: CanvasChange,
+    },
+    /// A canvas document is gone.
+    CanvasDocumentClosed {
+        /// Which one.
+        document_id: DocumentId,
+        /// The canvas it stood on.
+        scope: CanvasScope,
+        /// Why it is gone.
+        reason: ClosedReason,
+    },
 }
 
 /// Where an event belongs. Source: contract 1.10, "Log".
@@ -101,15 +123,18 @@ pub enum Scope {
     Room(RoomId),
     /// One agent.
     Agent(AgentId),
+    /// One session.
+    Session(SessionId),
 }
 
 impl Scope {
-    /// Reads `hall`, `room:<id>` or `agent:<id>`; `None` when it has another form.
+    /// Reads `hall`, `room:<id>`, `agent:<id>` or `session:<id>`; `None` when it has another form.
     pub fn parse(text: &str) -> Option<Self> {
         match text.split_once(':') {
             None if text == "hall" => Some(Self::Hall),
             Some(("room", id)) if !id.is_empty() => Some(Self::Room(RoomId::named(id))),
             Some(("agent", id)) if !id.is_empty() => Some(Self::Agent(AgentId::named(id))),
+            Some(("session", id)) if !id.is_empty() => Some(Self::Session(SessionId::named(id))),
             _ => None,
         }
     }
@@ -121,6 +146,7 @@ impl std::fmt::Display for Scope {
             Self::Hall => f.write_str("hall"),
             Self::Room(room) => write!(f, "room:{room}"),
             Self::Agent(agent) => write!(f, "agent:{agent}"),
+            Self::Session(session) => write!(f, "session:{session}"),
         }
     }
 }
@@ -172,6 +198,11 @@ impl Event {
                     audience: Audience::Owner,
                 }
             }
+            Self::SettingsChanged { .. } => Filing {
+                scope: Scope::Hall,
+                also: Vec::new(),
+                audience: Audience::Owner,
+            },
             Self::RoomCreated { room } | Self::RoomUpdated { room } => {
                 filed(Scope::Room(room.id), vec![Scope::Hall])
             }
@@ -185,6 +216,8 @@ impl Event {
                 also: vec![Scope::Room(cursor.room_id)],
                 audience: Audience::Author(cursor.author_id),
             },
+            Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
+            Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),
         }
     }
 
@@ -197,6 +230,7 @@ impl Event {
             Self::AgentRetired { .. } => "agent_retired",
             Self::AgentTokenCreated { .. } => "agent_token_created",
             Self::AgentTokenRevoked { .. } => "agent_token_revoked",
+            Self::SettingsChanged { .. } => "settings_changed",
             Self::RoomCreated { .. } => "room_created",
             Self::RoomUpdated { .. } => "room_updated",
             Self::RoomMemberAdded { .. } => "room_member_added",
@@ -204,6 +238,8 @@ impl Event {
             Self::RoomMemberRemoved { .. } => "room_member_removed",
             Self::EntryAdded { .. } => "entry_added",
             Self::ReadCursor(_) => "read_cursor",
+            Self::CanvasDocument { .. } => "canvas_document",
+            Self::CanvasDocumentClosed { .. } => "canvas_document_closed",
         }
     }
 }

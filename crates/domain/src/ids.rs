@@ -65,6 +65,8 @@ ids! {
     AgentId;
     /// Who writes: a person, an agent or the system.
     AuthorId;
+    /// A canvas document of a room or session.
+    DocumentId;
     /// One post or notice in a room.
     EntryId;
     /// The event log of one installation; a restored backup gets another.

@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod authors;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod events;
 pub mod ids;
@@ -13,7 +14,10 @@ pub mod mentions;
 pub mod moment;
 pub mod outcome;
 pub mod read_cursors;
+pub mod repeats;
+pub mod revisions;
 pub mod rooms;
+pub mod settings;
 pub mod signals;
 pub mod text;
 pub mod tokens;

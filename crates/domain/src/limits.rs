@@ -1,5 +1,5 @@
 //! Limits: every bound of the interface, named once, used by code, tests and documents.
-//! Units come last in the name. Source: contract 1.10, 1.11, 2.1–2.3, 2.9, 3.2.
+//! Units come last in the name. Source: contract 1.10, 1.11, 2.1–2.3, 2.5, 2.9, 3.2.
 
 use std::ops::RangeInclusive;
 
@@ -55,6 +55,20 @@ pub const PAGE_ITEMS: RangeInclusive<u32> = 1..=200;
 pub const PAGE_ITEMS_DEFAULT: u32 = 50;
 /// Entries a room's snapshot holds.
 pub const SNAPSHOT_ENTRIES: u32 = 100;
+/// Characters of a canvas document's title.
+pub const CANVAS_TITLE_CHARS_MAX: usize = 200;
+/// Characters of an address that a canvas document shows; a `data:` URI is bounded by its body.
+pub const CANVAS_URL_CHARS_MAX: usize = 8_192;
+/// Characters of the path of a file that a canvas document shows.
+pub const CANVAS_PATH_CHARS_MAX: usize = 4_096;
+/// Characters of a picture's description.
+pub const CANVAS_ALT_CHARS_MAX: usize = 1_000;
+/// Characters of the name of a file's language, or of a tool server.
+pub const CANVAS_NAME_CHARS_MAX: usize = 64;
+/// Unpinned documents one canvas holds.
+pub const CANVAS_UNPINNED_MAX: usize = 12;
+/// Seconds an editing lock holds unless prolonged.
+pub const EDIT_LOCK_S: i64 = 45;
 
 /// Seconds a token may stay unused: 7 days.
 pub const AGENT_TOKEN_IDLE_S: i64 = 7 * 24 * 3_600;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::AgentId;
+use crate::{canvas::EditLock, ids::AgentId, repeats::Answered};
 
 /// What a use case answers when it does not succeed.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub enum Error {
     Refusal(Refusal),
     /// Something broke.
     Fault(Fault),
+    /// It was done before, and this is what was answered then.
+    Repeated(Box<Answered>),
 }
 
 /// Outcome of a use case.
@@ -36,6 +38,8 @@ pub enum Thing {
     Agent,
     /// An author.
     Author,
+    /// A canvas document.
+    Document,
     /// An entry of a room.
     Entry,
     /// A member of a room.
@@ -44,6 +48,8 @@ pub enum Thing {
     Path,
     /// A room.
     Room,
+    /// A session.
+    Session,
     /// An agent's token.
     Token,
 }
@@ -113,6 +119,8 @@ pub enum Refusal {
     UnsupportedPermissionMode,
     /// A path that leads to something else than a folder.
     NotADirectory,
+    /// A path that leads to something else than a file.
+    NotAFile,
     /// A path the file system cannot take; holds the errno's name.
     InvalidPath(&'static str),
     /// A path outside the allowed folders.
@@ -153,10 +161,24 @@ pub enum Refusal {
     RoomArchived,
     /// The caller sees the room but is no member.
     NotAMember,
+    /// Another member edits the canvas document.
+    CanvasBeingEdited(EditLock),
     /// An agent with this folder and runtime exists already.
     AgentExists(AgentId),
     /// The agent is retired.
     AgentRetired,
+    /// The object is at another revision than the change waits for; holds the one it is at.
+    PreconditionFailed(u64),
+    /// A post with this idempotency key is being answered now.
+    IdempotencyInProgress,
+    /// The idempotency key was used for another request.
+    IdempotencyKeyReused,
+    /// A repeated post's answer held a secret; holds the id of what it belongs to.
+    SecretAlreadyShown(String),
+    /// There is no such setting; holds the keys asked for.
+    UnknownSetting(Vec<String>),
+    /// A flag or the environment sets it; holds the keys.
+    SettingFixed(Vec<String>),
     /// A named limit is reached.
     LimitReached(&'static str),
     /// This caller asks too often; holds the seconds to wait.

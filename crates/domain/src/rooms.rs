@@ -164,6 +164,8 @@ pub struct RoomDetail {
     pub viewer_author_id: AuthorId,
     /// Whether the caller owns the installation.
     pub viewer_is_owner: bool,
+    /// How often its stored fields changed; the entity tag.
+    pub rev: u64,
 }
 
 /// A new room, as asked for.

@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Args, ValueEnum};
-use guildhall_hall::streams::StreamLimits;
-use guildhall_http::{listener::Limits, origin::Allowed};
-use guildhall_world::{data_dir, folders::Folders};
+use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
+use guildhall_domain::settings::{self, Source, Value};
+use guildhall_hall::{Configured, streams::StreamLimits};
+use guildhall_http::listener::Limits;
+use guildhall_world::{confined::Confined, data_dir};
 use serde::Deserialize;
 
 /// What `guildhall serve` takes on its command line and from the environment.
@@ -47,7 +48,52 @@ pub(crate) struct ServeArgs {
         value_name = "FOLDER",
         value_delimiter = ','
     )]
-    roots: Option<Vec<PathBuf>>,
+    roots: Option<Vec<String>>,
+    /// The arguments that stand on the command line, by name; the others come from the environment.
+    #[arg(skip)]
+    flags: Vec<String>,
+}
+
+impl ServeArgs {
+    /// The same, knowing which of its values stand on the command line.
+    pub(crate) fn read_from(mut self, matches: &ArgMatches) -> Self {
+        let is_flag = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.flags = matches
+            .ids()
+            .map(clap::Id::as_str)
+            .filter(is_flag)
+            .map(str::to_owned)
+            .collect();
+        self
+    }
+
+    /// The settings that flags and environment name.
+    fn settings(&self) -> Configured {
+        let source = |argument: &str| match self.flags.iter().any(|flag| flag == argument) {
+            true => Source::Flag,
+            false => Source::Env,
+        };
+        let texts = |setting, argument: &str, texts: &Option<Vec<String>>| {
+            let texts = texts.clone()?;
+            Some((setting, source(argument), Value::Texts(texts)))
+        };
+        [
+            texts(
+                &settings::ALLOWED_HOSTS,
+                "allowed_hosts",
+                &self.allowed_hosts,
+            ),
+            texts(
+                &settings::ALLOWED_ORIGINS,
+                "allowed_origins",
+                &self.allowed_origins,
+            ),
+            texts(&settings::FILES_ROOTS, "roots", &self.roots),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
 }
 
 /// When the kernel is asked about connections. Source: contract 1.4, `auth.peerCheck`.
@@ -68,29 +114,25 @@ pub(crate) enum PeerCheckMode {
 struct File {
     server: ServerTable,
     auth: AuthTable,
-    files: FilesTable,
     metrics: MetricsTable,
     limits: LimitsTable,
+    files: toml::Table,
+    rooms: toml::Table,
+    runtimes: toml::Table,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 struct ServerTable {
     bind: Option<SocketAddr>,
-    allowed_hosts: Option<Vec<String>>,
-    allowed_origins: Option<Vec<String>>,
+    allowed_hosts: Option<toml::Value>,
+    allowed_origins: Option<toml::Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 struct AuthTable {
     peer_check: Option<PeerCheckMode>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
-struct FilesTable {
-    roots: Option<Vec<PathBuf>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -126,9 +168,9 @@ pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     /// When the kernel is asked about connections.
     pub(crate) peer_check: PeerCheckMode,
-    /// Which hosts and origins it answers.
-    pub(crate) allowed: Allowed,
-    /// The folders agents may work beneath.
+    /// The settings that file, environment and flags name.
+    pub(crate) configured: Configured,
+    /// The folders agents may work beneath, unless a setting names others.
     pub(crate) roots: Vec<PathBuf>,
     /// What opens `/metrics` beside the owner.
     pub(crate) metrics_token: Option<String>,
@@ -157,6 +199,8 @@ pub(crate) enum ConfigError {
         line: usize,
         what: String,
     },
+    #[error("the setting {key} {problem}")]
+    Setting { key: String, problem: String },
     #[error(
         "the address {0} is reachable from other computers, which needs sign-in accounts; \
          in mode local guildhall listens on this computer alone (127.0.0.1 or [::1])"
@@ -173,29 +217,30 @@ pub(crate) fn data_dir_of(given: Option<PathBuf>) -> Result<PathBuf, ConfigError
 
 impl Config {
     /// Joins flags, environment, file and defaults.
-    pub(crate) fn load(args: ServeArgs) -> Result<Self, ConfigError> {
+    pub(crate) fn load(args: &ServeArgs) -> Result<Self, ConfigError> {
         let data_dir = data_dir_of(args.data_dir.clone())?;
         let file = File::read(&data_dir.join(data_dir::CONFIGURATION))?;
         Self::join(args, file, data_dir)
     }
 
-    fn join(args: ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
+    fn join(args: &ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
         let bind = args.bind.or(file.server.bind).unwrap_or(BIND_DEFAULT);
         if !bind.ip().is_loopback() {
             return Err(ConfigError::NotLoopback(bind));
         }
-        let roots = args.roots.or(file.files.roots);
         let door = Limits::DEFAULT;
         let streams = StreamLimits::default();
-        let mut hosts = args
-            .allowed_hosts
-            .or(file.server.allowed_hosts)
-            .unwrap_or_default();
-        // Where it listens, it answers.
-        hosts.push(match bind {
-            SocketAddr::V4(address) => address.ip().to_string(),
-            SocketAddr::V6(address) => format!("[{}]", address.ip()),
-        });
+        let mut configured = file.settings()?;
+        for (setting, source, value) in args.settings() {
+            setting
+                .check(&value)
+                .map_err(|problem| ConfigError::Setting {
+                    key: setting.key.to_owned(),
+                    problem,
+                })?;
+            configured.retain(|(filed, ..)| filed.key != setting.key);
+            configured.push((setting, source, value));
+        }
         Ok(Self {
             bind,
             data_dir,
@@ -203,15 +248,8 @@ impl Config {
                 .peer_check
                 .or(file.auth.peer_check)
                 .unwrap_or(PeerCheckMode::Auto),
-            allowed: Allowed {
-                hosts,
-                origins: args
-                    .allowed_origins
-                    .or(file.server.allowed_origins)
-                    .unwrap_or_default(),
-            },
-            roots: roots
-                .unwrap_or_else(|| Folders::default_roots(home(), std::env::current_dir().ok())),
+            configured,
+            roots: Confined::default_roots(home(), std::env::current_dir().ok()),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),
@@ -267,6 +305,59 @@ impl File {
             }
         })
     }
+
+    /// The settings that the file names.
+    fn settings(&self) -> Result<Configured, ConfigError> {
+        let tables = [
+            ("files", self.files.clone()),
+            ("rooms", self.rooms.clone()),
+            ("runtimes", self.runtimes.clone()),
+            ("server", self.server.settings()),
+        ];
+        let mut configured = Configured::new();
+        for (table, values) in tables {
+            for (name, value) in values {
+                let key = format!("{table}.{name}");
+                let fail = |problem: String| ConfigError::Setting {
+                    key: key.clone(),
+                    problem,
+                };
+                let setting = settings::find(&key).ok_or_else(|| fail("is unknown".to_owned()))?;
+                let value =
+                    value_of(value).ok_or_else(|| fail("has no fitting form".to_owned()))?;
+                setting.check(&value).map_err(fail)?;
+                configured.push((setting, Source::File, value));
+            }
+        }
+        Ok(configured)
+    }
+}
+
+impl ServerTable {
+    fn settings(&self) -> toml::Table {
+        let named = [
+            ("allowedHosts", &self.allowed_hosts),
+            ("allowedOrigins", &self.allowed_origins),
+        ];
+        named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)))
+            .collect()
+    }
+}
+
+fn value_of(value: toml::Value) -> Option<Value> {
+    match value {
+        toml::Value::Boolean(flag) => Some(Value::Flag(flag)),
+        toml::Value::Integer(number) => number.try_into().ok().map(Value::Number),
+        toml::Value::String(text) => Some(Value::Text(text)),
+        toml::Value::Array(items) => items
+            .into_iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect::<Option<_>>()
+            .map(Value::Texts),
+        toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => None,
+    }
 }
 
 fn home() -> Option<PathBuf> {
@@ -283,24 +374,66 @@ fn folder(variable: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn join(args: ServeArgs, file: &str) -> Result<Config, ConfigError> {
+    fn join(args: &ServeArgs, file: &str) -> Result<Config, ConfigError> {
         Config::join(args, toml::from_str(file).unwrap(), PathBuf::from("/data"))
     }
 
     #[test]
     fn flags_come_before_the_file_and_the_file_before_defaults() {
-        let plain = join(ServeArgs::default(), "").unwrap();
+        let plain = join(&ServeArgs::default(), "").unwrap();
         assert_eq!(plain.bind.to_string(), "127.0.0.1:4747");
         let filed = "[server]\nbind = \"127.0.0.1:1\"\nallowedHosts = [\"dev.test\"]\n[limits]\nstreamsMax = 7";
-        let from_file = join(ServeArgs::default(), filed).unwrap();
+        let from_file = join(&ServeArgs::default(), filed).unwrap();
         assert_eq!(from_file.bind.port(), 1);
-        assert_eq!(from_file.allowed.hosts, ["dev.test", "127.0.0.1"]);
+        assert_eq!(
+            hosts(&from_file),
+            (Source::File, vec!["dev.test".to_owned()])
+        );
         assert_eq!(from_file.streams.all, 7);
         let args = ServeArgs {
             bind: Some(([127, 0, 0, 1], 2).into()),
+            allowed_hosts: Some(vec!["env.test".to_owned()]),
             ..ServeArgs::default()
         };
-        assert_eq!(join(args, filed).unwrap().bind.port(), 2);
+        let from_args = join(&args, filed).unwrap();
+        assert_eq!(from_args.bind.port(), 2);
+        let env = vec!["env.test".to_owned()];
+        assert_eq!(hosts(&from_args), (Source::Env, env.clone()));
+        let flagged = ServeArgs {
+            flags: vec!["allowed_hosts".to_owned()],
+            ..args
+        };
+        assert_eq!(hosts(&join(&flagged, filed).unwrap()), (Source::Flag, env));
+    }
+
+    /// The one setting that was configured.
+    fn hosts(config: &Config) -> (Source, Vec<String>) {
+        let [(setting, source, value)] = config.configured.as_slice() else {
+            panic!("one setting: {:?}", config.configured);
+        };
+        assert_eq!(setting.key, "server.allowedHosts");
+        (*source, value.texts().to_vec())
+    }
+
+    #[test]
+    fn a_file_sets_settings_of_its_own_form_only() {
+        let filed = |file: &str| join(&ServeArgs::default(), file).map(|config| config.configured);
+        let depth = filed("[rooms]\nmaxAgentDepth = 5").unwrap();
+        assert_eq!(
+            depth,
+            vec![(&settings::MAX_AGENT_DEPTH, Source::File, Value::Number(5))]
+        );
+        for wrong in [
+            "[rooms]\nmaxAgentDepth = 500",
+            "[rooms]\nmaxAgentDepth = \"5\"",
+            "[rooms]\nunknown = 1",
+            "[files]\nroots = [1]",
+        ] {
+            assert!(
+                matches!(filed(wrong), Err(ConfigError::Setting { .. })),
+                "{wrong}"
+            );
+        }
     }
 
     #[test]
@@ -311,7 +444,7 @@ mod tests {
                 ..ServeArgs::default()
             };
             assert!(
-                matches!(join(args, ""), Err(ConfigError::NotLoopback(_))),
+                matches!(join(&args, ""), Err(ConfigError::NotLoopback(_))),
                 "{address}"
             );
         }
@@ -320,7 +453,7 @@ mod tests {
                 bind: Some(address.parse().unwrap()),
                 ..ServeArgs::default()
             };
-            assert!(join(args, "").is_ok(), "{address}");
+            assert!(join(&args, "").is_ok(), "{address}");
         }
     }
 

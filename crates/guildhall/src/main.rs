@@ -6,7 +6,7 @@ mod serve;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// A local server for a workspace in which people and coding agents work together.
 #[derive(Debug, Parser)]
@@ -41,10 +41,15 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let Guildhall { verb, serve } = Guildhall::parse();
+    let matches = Guildhall::command().get_matches();
+    let Guildhall { verb, serve } =
+        Guildhall::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match verb {
-        None => serve::run(serve),
-        Some(Verb::Serve(args)) => serve::run(args),
+        None => serve::run(&serve.read_from(&matches)),
+        Some(Verb::Serve(args)) => {
+            let given = matches.subcommand_matches("serve").unwrap_or(&matches);
+            serve::run(&args.read_from(given))
+        }
         Some(Verb::Ask(command)) => cli::run(command),
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),

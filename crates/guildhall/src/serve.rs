@@ -2,7 +2,10 @@
 
 use std::{net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
 
-use guildhall_domain::Fault;
+use guildhall_domain::{
+    Error, Fault,
+    settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS},
+};
 use guildhall_hall::{
     Clock, Hall, Opening,
     peers::{self, Peers},
@@ -12,6 +15,7 @@ use guildhall_http::{
     guards::Guards,
     listener::Door,
     metrics::Metrics,
+    origin::Allowed,
     rate_limit::RateLimit,
     routes,
     state::{About, State},
@@ -65,7 +69,7 @@ impl ServeError {
 
 /// Runs the server until it is asked to stop.
 #[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]
-pub(crate) fn run(args: ServeArgs) -> ExitCode {
+pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     let outcome = Config::load(args)
         .map_err(ServeError::from)
         .and_then(|config| {
@@ -100,10 +104,12 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         database: data_dir.database(),
         clock: Clock::System,
         roots: config.roots,
+        configured: config.configured,
         streams: config.streams,
         retention: Retention::default(),
     })
     .await?;
+    let allowed = allowed(&hall, bind).await?;
     let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);
     let state = State {
         hall: hall.clone(),
@@ -114,10 +120,11 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         }),
         metrics: Arc::clone(&metrics),
         rate_limit: Arc::new(RateLimit::default()),
+        running: Arc::default(),
     };
     let door = Door {
         router: routes::router(state),
-        guards: Guards::new(config.allowed, new_request_id),
+        guards: Guards::new(allowed, new_request_id),
         limits: config.limits,
         peers,
         metrics,
@@ -131,6 +138,30 @@ async fn serve(config: Config) -> Result<(), ServeError> {
     }
     data_dir.withdraw();
     Ok(())
+}
+
+/// Which hosts and origins the server answers: where it listens, and what the settings name.
+async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<Allowed, ServeError> {
+    let texts = async |setting| -> Result<Vec<String>, ServeError> {
+        let value = hall.setting(setting).await.map_err(refused)?;
+        Ok(value.texts().to_vec())
+    };
+    let mut hosts = texts(&ALLOWED_HOSTS).await?;
+    hosts.push(match bind {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    });
+    Ok(Allowed {
+        hosts,
+        origins: texts(&ALLOWED_ORIGINS).await?,
+    })
+}
+
+fn refused(error: Error) -> ServeError {
+    match error {
+        Error::Fault(fault) => fault.into(),
+        other => Fault::broken("reading a setting", format!("{other:?}")).into(),
+    }
 }
 
 /// The signals that ask the server to stop; taken before it says that it runs, so that none is

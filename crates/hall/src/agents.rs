@@ -10,12 +10,14 @@ use guildhall_domain::{
     events::Event,
     ids::{AgentId, AuthorId},
     outcome::Thing,
+    revisions::{Precondition, Revised},
+    settings::DEFAULT_RUNTIME,
 };
 use guildhall_store::{
     Rx, Seen, Tx, agents, authors, members as member_rows, tokens as token_rows,
 };
 
-use crate::{Hall, members, rooms, tokens};
+use crate::{Hall, members, repeats::Once, rooms, tokens};
 
 impl Hall {
     /// The registry in the order of registration; an agent sees its own row.
@@ -37,9 +39,18 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when there is none or this caller may not know of it.
-    pub async fn agent_of_registry(&self, by: &AnyCaller, id: AgentId) -> Result<Seen<Agent>> {
+    pub async fn agent_of_registry(
+        &self,
+        by: &AnyCaller,
+        id: AgentId,
+    ) -> Result<Seen<Revised<Agent>>> {
         let by = *by.caller();
-        self.store().read(move |db| visible(db, &by, id)).await
+        self.store()
+            .read(move |db| {
+                let agent = visible(db, &by, id)?;
+                revised(db, agent)
+            })
+            .await
     }
 
     /// Registers an agent: its author with a derived handle, and its seat in `team`.
@@ -52,9 +63,17 @@ impl Hall {
     /// [`Refusal::AgentExists`], [`Refusal::AutonomyNotAcknowledged`].
     ///
     /// Source: contract 3.2.
-    pub async fn register_agent(&self, by: &Owner, ask: NewAgent) -> Result<Agent> {
+    pub async fn register_agent(
+        &self,
+        by: &Owner,
+        ask: NewAgent,
+        once: Once<Agent>,
+    ) -> Result<Agent> {
         ask.check()?;
-        let runtime = Runtime::find(ask.runtime.as_deref().unwrap_or(REHEARSAL.kind))?;
+        let default = self.setting(&DEFAULT_RUNTIME).await?;
+        let default = Some(default.text()).filter(|kind| !kind.is_empty());
+        let runtime = ask.runtime.as_deref().or(default);
+        let runtime = Runtime::find(runtime.unwrap_or(REHEARSAL.kind))?;
         let mode = ask
             .permission_mode
             .as_deref()
@@ -66,51 +85,34 @@ impl Hall {
         let new_author = Self::new_id(AuthorId::from_bytes);
         self.store()
             .write(move |tx| {
-                if let Some(known) = agents::by_folder(tx, &cwd, runtime.kind)? {
-                    return Err(Refusal::AgentExists(known).into());
-                }
-                mode.require_acknowledged(ask.acknowledged_autonomy)?;
-                let name = ask.name.trim().to_owned();
-                let revived = agents::retired_author(tx, &cwd, runtime.kind)?;
-                let author = appear(tx, revived, new_author, id, &name, now)?;
-                let agent = Agent {
-                    id,
-                    author_id: author.id,
-                    handle: author.handle.clone(),
-                    name,
-                    description: ask.description,
-                    runtime: runtime.kind.to_owned(),
-                    cwd,
-                    response_mode: ask.response_mode.unwrap_or(ResponseMode::Engaged),
-                    permission_mode: mode.id.to_owned(),
-                    model: ask.model,
-                    effort: ask.effort,
-                    state: AgentState::Ready,
-                    live_process: false,
-                    created_at: now,
-                    updated_at: now,
-                };
-                let team = rooms::existing(tx, guildhall_store::rooms::team(tx)?)?;
-                agents::insert(tx, &agent)?;
-                tx.append(
-                    now,
-                    Some(actor),
-                    &Event::AuthorUpdated {
-                        author: author.clone(),
-                    },
-                )?;
-                tx.append(
-                    now,
-                    Some(actor),
-                    &Event::AgentCreated {
-                        agent: agent.clone(),
-                    },
-                )?;
-                if ask.join_team {
-                    members::join(tx, Some(actor), team.id, &author, None, now)?;
-                }
-                rooms::tell_if_changed(tx, now, Some(actor), &team)?;
-                Ok(agent)
+                once.run(tx, now, |tx| {
+                    if let Some(known) = agents::by_folder(tx, &cwd, runtime.kind)? {
+                        return Err(Refusal::AgentExists(known).into());
+                    }
+                    mode.require_acknowledged(ask.acknowledged_autonomy)?;
+                    let name = ask.name.trim().to_owned();
+                    let revived = agents::retired_author(tx, &cwd, runtime.kind)?;
+                    let author = appear(tx, revived, new_author, id, &name, now)?;
+                    let agent = Agent {
+                        id,
+                        author_id: author.id,
+                        handle: author.handle.clone(),
+                        name,
+                        description: ask.description,
+                        runtime: runtime.kind.to_owned(),
+                        cwd,
+                        response_mode: ask.response_mode.unwrap_or(ResponseMode::Engaged),
+                        permission_mode: mode.id.to_owned(),
+                        model: ask.model,
+                        effort: ask.effort,
+                        state: AgentState::Ready,
+                        live_process: false,
+                        created_at: now,
+                        updated_at: now,
+                    };
+                    settle(tx, actor, &agent, &author, ask.join_team)?;
+                    Ok(agent)
+                })
             })
             .await
     }
@@ -119,28 +121,33 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::Validation`], `NotFound`, [`Refusal::AgentRetired`],
-    /// [`Refusal::UnsupportedPermissionMode`], [`Refusal::AutonomyNotAcknowledged`].
-    pub async fn change_agent(&self, by: &Owner, id: AgentId, patch: AgentPatch) -> Result<Agent> {
+    /// [`Refusal::UnsupportedPermissionMode`], [`Refusal::AutonomyNotAcknowledged`],
+    /// [`Refusal::PreconditionFailed`].
+    pub async fn change_agent(
+        &self,
+        by: &Owner,
+        id: AgentId,
+        precondition: Precondition,
+        patch: AgentPatch,
+    ) -> Result<Revised<Agent>> {
         patch.check()?;
         let (actor, now) = (by.caller().author, self.now());
         self.store()
             .write(move |tx| {
                 let before = existing(tx, id)?;
                 let mut agent = patch.apply(&before)?;
+                precondition.check(agents::rev(tx, id)?)?;
                 if agent == before {
-                    return Ok(agent);
+                    return revised(tx, agent);
                 }
                 agent.updated_at = now;
                 agents::update(tx, &agent)?;
                 rename_author(tx, actor, &before, &agent, now)?;
-                tx.append(
-                    now,
-                    Some(actor),
-                    &Event::AgentUpdated {
-                        agent: agent.clone(),
-                    },
-                )?;
-                Ok(agent)
+                let event = Event::AgentUpdated {
+                    agent: agent.clone(),
+                };
+                tx.append(now, Some(actor), &event)?;
+                revised(tx, agent)
             })
             .await
     }
@@ -149,14 +156,20 @@ impl Hall {
     /// retired and its handle kept for it. Retiring twice changes nothing.
     ///
     /// # Errors
-    /// `NotFound`.
-    pub async fn retire_agent(&self, by: &Owner, id: AgentId) -> Result<Agent> {
+    /// `NotFound`, [`Refusal::PreconditionFailed`].
+    pub async fn retire_agent(
+        &self,
+        by: &Owner,
+        id: AgentId,
+        precondition: Precondition,
+    ) -> Result<Revised<Agent>> {
         let (actor, now) = (by.caller().author, self.now());
         self.store()
             .write(move |tx| {
                 let before = existing(tx, id)?;
+                precondition.check(agents::rev(tx, id)?)?;
                 if before.state == AgentState::Retired {
-                    return Ok(before);
+                    return revised(tx, before);
                 }
                 for token in token_rows::of_agent(tx, id)? {
                     tokens::revoke(tx, Some(actor), id, token.id, now)?;
@@ -169,25 +182,47 @@ impl Hall {
                 rooms::tell_if_changed(tx, now, Some(actor), &team)?;
                 vanish(tx, actor, before.author_id, now)?;
                 let agent = existing(tx, id)?;
-                tx.append(
-                    now,
-                    Some(actor),
-                    &Event::AgentRetired {
-                        agent: agent.clone(),
-                    },
-                )?;
-                Ok(agent)
+                let event = Event::AgentRetired {
+                    agent: agent.clone(),
+                };
+                tx.append(now, Some(actor), &event)?;
+                revised(tx, agent)
             })
             .await
     }
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.
     async fn working_folder(&self, cwd: String) -> Result<String> {
-        let folders = Arc::clone(&self.inner.folders);
-        tokio::task::spawn_blocking(move || folders.working_folder(&cwd))
+        let confined = Arc::clone(&self.inner.confined);
+        tokio::task::spawn_blocking(move || confined.working_folder(&cwd))
             .await
             .map_err(|error| Fault::broken("checking a working folder", error))?
     }
+}
+
+/// Writes a new agent, tells of it and its author, and gives it its seat in `team`.
+fn settle(
+    tx: &mut Tx<'_>,
+    actor: AuthorId,
+    agent: &Agent,
+    author: &Author,
+    join_team: bool,
+) -> Result<()> {
+    let (now, actor) = (agent.created_at, Some(actor));
+    let team = rooms::existing(tx, guildhall_store::rooms::team(tx)?)?;
+    agents::insert(tx, agent)?;
+    let appeared = Event::AuthorUpdated {
+        author: author.clone(),
+    };
+    tx.append(now, actor, &appeared)?;
+    let created = Event::AgentCreated {
+        agent: agent.clone(),
+    };
+    tx.append(now, actor, &created)?;
+    if join_team {
+        members::join(tx, actor, team.id, author, None, now)?;
+    }
+    rooms::tell_if_changed(tx, now, actor, &team)
 }
 
 /// Makes the author of a new agent, or revives the one that worked here before.
@@ -244,6 +279,13 @@ fn rename_author(
     };
     authors::update(tx, &author)?;
     crate::authors::tell_renamed(tx, now, actor, &author)
+}
+
+fn revised(db: &Rx<'_>, agent: Agent) -> Result<Revised<Agent>> {
+    Ok(Revised {
+        rev: agents::rev(db, agent.id)?,
+        value: agent,
+    })
 }
 
 fn existing(db: &Rx<'_>, id: AgentId) -> Result<Agent> {

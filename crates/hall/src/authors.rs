@@ -8,6 +8,7 @@ use guildhall_domain::{
     ids::AuthorId,
     limits,
     outcome::Thing,
+    revisions::{Precondition, Revised},
     text::Check,
 };
 use guildhall_store::{Rx, Seen, Tx, authors, rooms};
@@ -66,7 +67,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn own_author(&self, by: &AnyCaller) -> Result<Seen<Author>> {
+    pub async fn own_author(&self, by: &AnyCaller) -> Result<Seen<Revised<Author>>> {
         self.author(by, by.caller().author).await
     }
 
@@ -74,30 +75,38 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when there is none or this caller may not know of it.
-    pub async fn author(&self, by: &AnyCaller, id: AuthorId) -> Result<Seen<Author>> {
+    pub async fn author(&self, by: &AnyCaller, id: AuthorId) -> Result<Seen<Revised<Author>>> {
         let by = *by.caller();
-        self.store().read(move |db| visible(db, &by, id)).await
+        self.store()
+            .read(move |db| {
+                let author = visible(db, &by, id)?;
+                revised(db, author)
+            })
+            .await
     }
 
     /// Changes an author's look.
     ///
     /// # Errors
-    /// [`Refusal::Validation`], `NotFound`, [`Refusal::AuthorNotChangeable`].
+    /// [`Refusal::Validation`], `NotFound`, [`Refusal::AuthorNotChangeable`],
+    /// [`Refusal::PreconditionFailed`].
     pub async fn change_author(
         &self,
         by: &Human,
         id: AuthorId,
+        precondition: Precondition,
         patch: AuthorPatch,
-    ) -> Result<Author> {
+    ) -> Result<Revised<Author>> {
         patch.check()?;
         let (actor, now) = (by.caller().author, self.now());
         self.store()
             .write(move |tx| {
                 let before = existing(tx, id)?;
                 rules::changeable(&before)?;
+                precondition.check(authors::rev(tx, id)?)?;
                 let author = patch.apply(&before);
                 if author == before {
-                    return Ok(author);
+                    return revised(tx, author);
                 }
                 authors::update(tx, &author)?;
                 if author.display_name == before.display_name {
@@ -108,7 +117,7 @@ impl Hall {
                 } else {
                     tell_renamed(tx, now, actor, &author)?;
                 }
-                Ok(author)
+                revised(tx, author)
             })
             .await
     }
@@ -134,10 +143,16 @@ impl Hall {
     /// # Errors
     /// [`Refusal::Validation`], [`Refusal::InvalidHandle`], `NotFound`,
     /// [`Refusal::AuthorNotChangeable`], [`Refusal::HandleTaken`], [`Refusal::HandleReserved`],
-    /// checked in this order.
+    /// [`Refusal::PreconditionFailed`], checked in this order.
     ///
     /// Source: spec, "PATCH /api/rooms/authors/{authorId}/handle"; contract 2.1.
-    pub async fn set_handle(&self, by: &Human, id: AuthorId, raw: &str) -> Result<Author> {
+    pub async fn set_handle(
+        &self,
+        by: &Human,
+        id: AuthorId,
+        precondition: Precondition,
+        raw: &str,
+    ) -> Result<Revised<Author>> {
         let mut check = Check::new();
         check.chars("handle", raw, 0, limits::HANDLE_ASK_CHARS_MAX);
         check.done()?;
@@ -147,25 +162,33 @@ impl Hall {
             .write(move |tx| {
                 let before = existing(tx, id)?;
                 rules::changeable(&before)?;
+                let rev = authors::rev(tx, id)?;
                 if before.handle == handle {
-                    return Ok(before);
+                    precondition.check(rev)?;
+                    return revised(tx, before);
                 }
                 match &handle {
                     Some(handle) => authors::take_handle(tx, id, handle, now)?,
                     None => authors::release_handle(tx, id, now)?,
                 }
+                precondition.check(rev)?;
+                authors::count_change(tx, id)?;
                 let author = Author { handle, ..before };
-                tx.append(
-                    now,
-                    Some(actor),
-                    &Event::AuthorUpdated {
-                        author: author.clone(),
-                    },
-                )?;
-                Ok(author)
+                let event = Event::AuthorUpdated {
+                    author: author.clone(),
+                };
+                tx.append(now, Some(actor), &event)?;
+                revised(tx, author)
             })
             .await
     }
+}
+
+fn revised(db: &Rx<'_>, author: Author) -> Result<Revised<Author>> {
+    Ok(Revised {
+        rev: authors::rev(db, author.id)?,
+        value: author,
+    })
 }
 
 /// Tells of an author's new name, and of the rooms whose titles follow it.

@@ -12,11 +12,12 @@ use guildhall_domain::{
 use guildhall_store::{
     Rx, Seen,
     entries::{self, NewPost},
-    members,
+    members, settings,
 };
 
 use crate::{
     Hall,
+    repeats::Once,
     sight::{self, Sight},
 };
 
@@ -25,31 +26,36 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`, [`Refusal::RoomArchived`], [`Refusal::NotAMember`].
-    pub async fn post(&self, by: &AnyCaller, room: RoomId, text: PostText) -> Result<Entry> {
+    pub async fn post(
+        &self,
+        by: &AnyCaller,
+        room: RoomId,
+        text: PostText,
+        once: Once<Entry>,
+    ) -> Result<Entry> {
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(EntryId::from_bytes);
         self.store()
             .write(move |tx| {
-                let sight = sight::room(tx, &by, room)?;
-                sight.writable()?;
-                let post = NewPost {
-                    id,
-                    room,
-                    author: by.author,
-                    mention_spans: resolve(tx, room, text.as_str())?,
-                    text: text.into_string(),
-                    cascade_depth: depth(&by, &sight),
-                    now,
-                };
-                let entry = entries::insert(tx, post)?;
-                tx.append(
-                    now,
-                    Some(by.author),
-                    &Event::EntryAdded {
+                once.run(tx, now, |tx| {
+                    let sight = sight::room(tx, &by, room)?;
+                    sight.writable()?;
+                    let post = NewPost {
+                        id,
+                        room,
+                        author: by.author,
+                        mention_spans: resolve(tx, room, text.as_str())?,
+                        text: text.into_string(),
+                        cascade_depth: depth(tx, &by, &sight)?,
+                        now,
+                    };
+                    let entry = entries::insert(tx, post)?;
+                    let event = Event::EntryAdded {
                         entry: entry.clone(),
-                    },
-                )?;
-                Ok(entry)
+                    };
+                    tx.append(now, Some(by.author), &event)?;
+                    Ok(entry)
+                })
             })
             .await
     }
@@ -104,10 +110,10 @@ fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
 
 /// A person's post begins a cascade; an agent's post outside a turn ends one, so that it
 /// starts nobody.
-fn depth(by: &Caller, sight: &Sight) -> u32 {
-    if by.is_human() {
-        0
-    } else {
-        sight.standing.max_agent_depth
+pub(crate) fn depth(db: &Rx<'_>, by: &Caller, sight: &Sight) -> Result<u32> {
+    match sight.standing.max_agent_depth {
+        _ if by.is_human() => Ok(0),
+        Some(depth) => Ok(depth),
+        None => Ok(settings::turn_limits(db)?.max_agent_depth),
     }
 }

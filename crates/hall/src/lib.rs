@@ -5,11 +5,14 @@
 pub mod agents;
 pub mod authors;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod members;
 pub mod read_cursors;
+pub mod repeats;
 pub mod retention;
 pub mod rooms;
+pub mod settings;
 mod sight;
 pub mod signals;
 mod start;
@@ -27,10 +30,10 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{disk, folders::Folders};
-use tokio::sync::broadcast;
+use guildhall_world::{confined::Confined, disk};
+use tokio::sync::{Notify, broadcast};
 
-pub use guildhall_store::{Seen, Written};
+pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
@@ -47,13 +50,15 @@ pub struct Hall {
 struct Inner {
     store: Store,
     clock: Clock,
-    folders: Arc<Folders>,
+    confined: Arc<Confined>,
     data_dir: PathBuf,
     log_id: LogId,
     owner: AuthorId,
     started_at: Moment,
     signals: broadcast::Sender<Signal>,
     streams: streams::Open,
+    /// Tells the chore of canvas locks that somebody edits.
+    editing: Notify,
     tasks: Tasks,
 }
 
@@ -126,13 +131,14 @@ impl Hall {
             inner: Arc::new(Inner {
                 store: parts.store,
                 clock: parts.clock,
-                folders: Arc::new(parts.folders),
+                confined: Arc::new(parts.confined),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
                 owner: parts.owner,
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),
+                editing: Notify::new(),
                 tasks: Tasks::new(),
             }),
         }

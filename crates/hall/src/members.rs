@@ -17,7 +17,11 @@ use guildhall_store::{
     members::{self, Joining},
 };
 
-use crate::{Hall, sight};
+use crate::{
+    Hall,
+    repeats::Once,
+    sight::{self, Sight},
+};
 
 /// Whom a request names: an author, or an agent by its registry id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,39 +67,28 @@ impl Hall {
         room: RoomId,
         named: Named,
         mode: Option<ResponseMode>,
+        once: Once<Joined>,
     ) -> Result<Joined> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                let sight = sight::room(tx, &by, room)?;
-                let author = named_author(tx, named)?;
-                if let Some(member) = members::find(tx, room, author.id)? {
-                    return Ok(Joined {
+                once.run(tx, now, |tx| {
+                    let sight = sight::room(tx, &by, room)?;
+                    let author = named_author(tx, named)?;
+                    if let Some(member) = members::find(tx, room, author.id)? {
+                        return Ok(Joined {
+                            member,
+                            is_new: false,
+                        });
+                    }
+                    require_room_for(tx, room, &author, &sight)?;
+                    let before = crate::rooms::existing(tx, room)?;
+                    let member = join(tx, Some(by.author), room, &author, mode, now)?;
+                    crate::rooms::tell_if_changed(tx, now, Some(by.author), &before)?;
+                    Ok(Joined {
                         member,
-                        is_new: false,
-                    });
-                }
-                if author.retired {
-                    return Err(Refusal::AuthorRetired.into());
-                }
-                let count = members::headcount(tx, room)?;
-                if count.members >= limits::MEMBERS_MAX {
-                    return Err(Refusal::LimitReached("members").into());
-                }
-                let is_agent = u64::from(author.kind == AuthorKind::Agent);
-                let owner_joins = installation::owner(tx)? == Some(author.id);
-                let owner_present = owner_joins || owner_is_member(tx, room)?;
-                rules::owner_present(
-                    count.agents + is_agent,
-                    owner_present,
-                    sight.standing.made_by_agent,
-                )?;
-                let before = crate::rooms::existing(tx, room)?;
-                let member = join(tx, Some(by.author), room, &author, mode, now)?;
-                crate::rooms::tell_if_changed(tx, now, Some(by.author), &before)?;
-                Ok(Joined {
-                    member,
-                    is_new: true,
+                        is_new: true,
+                    })
                 })
             })
             .await
@@ -156,6 +149,25 @@ impl Hall {
             })
             .await
     }
+}
+
+/// Holds back authors that may not join the room as it is.
+fn require_room_for(db: &Rx<'_>, room: RoomId, author: &Author, sight: &Sight) -> Result<()> {
+    if author.retired {
+        return Err(Refusal::AuthorRetired.into());
+    }
+    let count = members::headcount(db, room)?;
+    if count.members >= limits::MEMBERS_MAX {
+        return Err(Refusal::LimitReached("members").into());
+    }
+    let is_agent = u64::from(author.kind == AuthorKind::Agent);
+    let owner_joins = installation::owner(db)? == Some(author.id);
+    let owner_present = owner_joins || owner_is_member(db, room)?;
+    Ok(rules::owner_present(
+        count.agents + is_agent,
+        owner_present,
+        sight.standing.made_by_agent,
+    )?)
 }
 
 /// The author a request names.
@@ -245,7 +257,7 @@ fn answering(
     Ok(asked.unwrap_or_else(|| rules::default_response_mode(kind, own)))
 }
 
-/// Ends a membership, vacates the seat it may hold, and tells of both.
+/// Ends a membership and what hangs on it, locks and the seat it may hold, and tells of all.
 pub(crate) fn leave(
     tx: &mut Tx<'_>,
     actor: Option<AuthorId>,
@@ -254,6 +266,7 @@ pub(crate) fn leave(
     now: Moment,
 ) -> Result<()> {
     let before = crate::rooms::existing(tx, room)?;
+    crate::canvas::end_edits_of(tx, actor, room, author, now)?;
     members::remove(tx, room, author)?;
     tx.append(
         now,

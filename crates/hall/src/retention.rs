@@ -1,11 +1,12 @@
-//! Retention: the chore that drops old events from the log, a batch at a time.
+//! Retention: the chore that drops old events from the log, and answers kept for repeats, a
+//! batch at a time.
 
 use std::time::Duration;
 
 use guildhall_domain::{Error, Result, limits};
 use guildhall_store::events;
 
-use crate::Hall;
+use crate::{Hall, repeats};
 
 /// How long events are kept. Source: contract 1.10, "Retention".
 #[derive(Clone, Copy, Debug)]
@@ -35,23 +36,28 @@ const PERIOD: Duration = Duration::from_secs(10 * 60);
 pub(crate) fn start(hall: &Hall, retention: Retention) {
     let mut stopping = hall.tasks().stopping();
     let chore = hall.clone();
-    hall.tasks()
-        .spawn("event retention", hall.now(), async move {
-            let mut period = tokio::time::interval(PERIOD);
-            loop {
-                tokio::select! {
-                    _ = period.tick() => {}
-                    _ = stopping.wait_for(|stop| *stop) => return,
-                }
-                if let Err(Error::Fault(fault)) = drop_due(&chore, retention).await {
-                    tracing::error!(error = ?fault, "old events could not be dropped");
-                }
+    hall.tasks().spawn("retention", hall.now(), async move {
+        let mut period = tokio::time::interval(PERIOD);
+        loop {
+            tokio::select! {
+                _ = period.tick() => {}
+                _ = stopping.wait_for(|stop| *stop) => return,
             }
-        });
+            if let Err(Error::Fault(fault)) = drop_due(&chore, retention).await {
+                tracing::error!(error = ?fault, "what is old could not be dropped");
+            }
+        }
+    });
 }
 
 /// Drops everything that is due.
 async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
+    let now = hall.now();
+    while hall
+        .store()
+        .write(move |tx| repeats::drop_due(tx, now))
+        .await?
+    {}
     let before = hall.now().plus_seconds(-retention.age_s);
     loop {
         let dropped = hall

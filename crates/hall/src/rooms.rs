@@ -10,6 +10,7 @@ use guildhall_domain::{
     limits,
     members::owner_present,
     outcome::Thing,
+    revisions::Precondition,
     rooms::{
         LimitOverrides, NewRoom, Room, RoomDetail, RoomKind, RoomPatch, RoomSeen,
         TURN_LIMITS_DEFAULT,
@@ -23,6 +24,7 @@ use guildhall_store::{
 use crate::{
     Hall,
     members::{self, Named},
+    repeats::Once,
     sight,
 };
 
@@ -85,38 +87,35 @@ impl Hall {
     /// [`Refusal::Validation`], [`Refusal::InvalidSlug`], `NotFound` for authors and agents,
     /// [`Refusal::AuthorRetired`], [`Refusal::SlugTaken`], [`Refusal::OwnerMustBePresent`],
     /// [`Refusal::LimitReached`].
-    pub async fn make_room(&self, by: &AnyCaller, ask: NewRoom) -> Result<Made> {
+    pub async fn make_room(&self, by: &AnyCaller, ask: NewRoom, once: Once<Made>) -> Result<Made> {
         ask.check()?;
         let naming = ask.naming()?;
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(RoomId::from_bytes);
         self.store()
             .write(move |tx| {
-                let people = people(tx, &by, &ask)?;
-                if ask.kind == RoomKind::Dm
-                    && let Some(known) = rooms::dm_of(tx, &ids(&people))?
-                {
-                    reopen(tx, &by, known, now)?;
-                    return Ok(Made {
-                        room: detail(tx, &by, known)?,
-                        is_new: false,
-                    });
-                }
-                if rooms::count_all(tx)? >= limits::ROOMS_MAX {
-                    return Err(Refusal::LimitReached("rooms").into());
-                }
-                let room = new_room(id, &ask, naming.slug.clone(), now);
-                rooms::insert(tx, &room, naming.title.as_deref(), !by.is_human())?;
-                require_owner(tx, &by, &people)?;
-                let members = members::found(tx, id, ask.kind, &people, now)?;
-                let room = existing(tx, id)?;
-                tx.append(now, Some(by.author), &Event::RoomCreated { room })?;
-                for member in members {
-                    tx.append(now, Some(by.author), &Event::RoomMemberAdded { member })?;
-                }
-                Ok(Made {
-                    room: detail(tx, &by, id)?,
-                    is_new: true,
+                once.run(tx, now, |tx| {
+                    let people = people(tx, &by, &ask)?;
+                    if ask.kind == RoomKind::Dm
+                        && let Some(known) = rooms::dm_of(tx, &ids(&people))?
+                    {
+                        reopen(tx, &by, known, now)?;
+                        return Ok(Made {
+                            room: detail(tx, &by, known)?,
+                            is_new: false,
+                        });
+                    }
+                    if rooms::count_all(tx)? >= limits::ROOMS_MAX {
+                        return Err(Refusal::LimitReached("rooms").into());
+                    }
+                    let room = new_room(id, &ask, naming.slug.clone(), now);
+                    rooms::insert(tx, &room, naming.title.as_deref(), !by.is_human())?;
+                    require_owner(tx, &by, &people)?;
+                    found(tx, &by, &room, &people, now)?;
+                    Ok(Made {
+                        room: detail(tx, &by, id)?,
+                        is_new: true,
+                    })
                 })
             })
             .await
@@ -127,11 +126,12 @@ impl Hall {
     /// # Errors
     /// [`Refusal::Validation`], `NotFound` for the room, or for a seat that is no agent member,
     /// [`Refusal::SystemRoom`], [`Refusal::SlugTaken`], [`Refusal::NotABridgedRoom`],
-    /// [`Refusal::InvalidSlug`].
+    /// [`Refusal::InvalidSlug`], [`Refusal::PreconditionFailed`].
     pub async fn change_room(
         &self,
         by: &Owner,
         id: RoomId,
+        precondition: Precondition,
         patch: RoomPatch,
     ) -> Result<RoomDetail> {
         patch.check()?;
@@ -143,15 +143,30 @@ impl Hall {
                 if patch.archived == Some(true) && !before.well_known.is_empty() {
                     return Err(Refusal::SystemRoom.into());
                 }
-                rooms::update(tx, &change(&before, &patch)?)?;
+                let change = change(&before, &patch)?;
+                rooms::require_free_slug(tx, &change.room)?;
                 if patch.deliver_notices {
                     return Err(Refusal::NotABridgedRoom.into());
                 }
+                precondition.check(rooms::rev(tx, id)?)?;
+                rooms::update(tx, &change)?;
+                count_if_changed(tx, &before)?;
                 tell_if_changed(tx, now, Some(by.author), &before)?;
                 detail(tx, &by, id)
             })
             .await
     }
+}
+
+/// Lets the first members into a new room, and tells of it and of them.
+fn found(tx: &mut Tx<'_>, by: &Caller, room: &Room, people: &[Author], now: Moment) -> Result<()> {
+    let members = members::found(tx, room.id, room.kind, people, now)?;
+    let room = existing(tx, room.id)?;
+    tx.append(now, Some(by.author), &Event::RoomCreated { room })?;
+    for member in members {
+        tx.append(now, Some(by.author), &Event::RoomMemberAdded { member })?;
+    }
+    Ok(())
 }
 
 /// The room as it is now.
@@ -168,6 +183,14 @@ pub(crate) fn tell(
 ) -> Result<()> {
     let room = existing(tx, id)?;
     tx.append(now, actor, &Event::RoomUpdated { room })?;
+    Ok(())
+}
+
+/// Counts a change of a room's stored fields if it is not as it was `before`.
+fn count_if_changed(tx: &mut Tx<'_>, before: &Room) -> Result<()> {
+    if existing(tx, before.id)? != *before {
+        rooms::count_change(tx, before.id)?;
+    }
     Ok(())
 }
 
@@ -194,6 +217,7 @@ pub(crate) fn detail(db: &Rx<'_>, by: &Caller, id: RoomId) -> Result<RoomDetail>
         former_authors: member_rows::former(db, id)?,
         viewer_author_id: by.author,
         viewer_is_owner: by.identity == Identity::Owner,
+        rev: rooms::rev(db, id)?,
     })
 }
 
@@ -245,6 +269,7 @@ fn reopen(tx: &mut Tx<'_>, by: &Caller, id: RoomId, now: Moment) -> Result<()> {
             ..RoomPatch::default()
         };
         rooms::update(tx, &change(&before, &patch)?)?;
+        count_if_changed(tx, &before)?;
         tell_if_changed(tx, now, Some(by.author), &before)?;
     }
     Ok(())

@@ -10,9 +10,13 @@ use guildhall_domain::{
     ids::{AuthorId, LogId, RoomId},
     limits,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
+    settings::FILES_ROOTS,
 };
-use guildhall_store::{Store, Tx, authors, installation, members, rooms};
-use guildhall_world::{clock::Clock, folders::Folders, users};
+use guildhall_store::{
+    Store, Tx, authors, installation, members, rooms,
+    settings::{self, Configured},
+};
+use guildhall_world::{clock::Clock, confined::Confined, users};
 
 use crate::{Hall, retention::Retention, streams::StreamLimits};
 
@@ -24,8 +28,10 @@ pub struct Opening {
     pub database: PathBuf,
     /// Where "now" comes from.
     pub clock: Clock,
-    /// The folders agents may work beneath.
+    /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
+    /// The settings that file, environment and flags name.
+    pub configured: Configured,
     /// How many streams may be open.
     pub streams: StreamLimits,
     /// How long events are kept.
@@ -35,7 +41,7 @@ pub struct Opening {
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) folders: Folders,
+    pub(crate) confined: Confined,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) owner: AuthorId,
@@ -56,23 +62,34 @@ impl Hall {
             database,
             clock,
             roots,
+            configured,
             streams,
             retention,
         } = opening;
-        let folders = Folders::new(&roots, &data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
-        let (log_id, owner) = store
-            .write(move |tx| match known(tx)? {
-                Some(known) => Ok(known),
-                None => found(tx, started_at),
+        let ((log_id, owner), set_roots) = store
+            .write(move |tx| {
+                settings::configure(tx, &configured)?;
+                let known = match known(tx)? {
+                    Some(known) => known,
+                    None => found(tx, started_at)?,
+                };
+                Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
             .await
             .map_err(as_fault)?;
+        let set_roots: Vec<PathBuf> = set_roots.texts().iter().map(PathBuf::from).collect();
+        let roots = if set_roots.is_empty() {
+            roots
+        } else {
+            set_roots
+        };
+        let confined = Confined::new(&roots, &data_dir)?;
         let parts = Parts {
             store,
             clock,
-            folders,
+            confined,
             data_dir,
             log_id,
             owner,
@@ -80,6 +97,7 @@ impl Hall {
         };
         let hall = Self::assemble(parts, streams);
         crate::retention::start(&hall, retention);
+        crate::canvas::start(&hall);
         Ok(hall)
     }
 }
@@ -87,7 +105,7 @@ impl Hall {
 fn as_fault(error: Error) -> Fault {
     match error {
         Error::Fault(fault) => fault,
-        Error::Refusal(refusal) => Fault::broken("opening the hall", format!("{refusal:?}")),
+        other => Fault::broken("opening the hall", format!("{other:?}")),
     }
 }
 

@@ -14,7 +14,7 @@ use guildhall_domain::{
 use guildhall_store::{Rx, Seen, Tx, agents, tokens};
 use guildhall_world::tokens::{self as secrets, Secret};
 
-use crate::Hall;
+use crate::{Hall, repeats::Once};
 
 impl Hall {
     /// Mints a token that names an agent; its text is in this answer and nowhere else.
@@ -26,6 +26,7 @@ impl Hall {
         by: &Owner,
         agent: AgentId,
         label: String,
+        once: Once<Token>,
     ) -> Result<(Token, Secret)> {
         let label = label.trim().to_owned();
         let mut check = Check::new();
@@ -45,17 +46,20 @@ impl Hall {
             revoked_at: None,
         };
         let secret = secrets::mint()?;
-        let (kept, digest) = (token.clone(), secret.digest());
-        self.store()
+        let digest = secret.digest();
+        let token = self
+            .store()
             .write(move |tx| {
-                require_agent(tx, agent, false)?;
-                tokens::insert(tx, &kept, &digest)?;
-                let event = Event::AgentTokenCreated {
-                    agent_id: agent,
-                    token_id: kept.id,
-                };
-                tx.append(now, Some(actor), &event)?;
-                Ok(())
+                once.run(tx, now, |tx| {
+                    require_agent(tx, agent, false)?;
+                    tokens::insert(tx, &token, &digest)?;
+                    let event = Event::AgentTokenCreated {
+                        agent_id: agent,
+                        token_id: token.id,
+                    };
+                    tx.append(now, Some(actor), &event)?;
+                    Ok(token)
+                })
             })
             .await?;
         Ok((token, secret))

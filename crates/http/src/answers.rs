@@ -1,18 +1,24 @@
-//! Answers: JSON bodies, with the event they were read at and the next page's address.
+//! Answers: JSON bodies, with the event they were read at, their entity tag and the next page's
+//! address.
 
 use axum::{
-    http::{HeaderName, HeaderValue, Uri, header},
+    http::{HeaderName, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
+use guildhall_domain::revisions::Revised;
 use guildhall_hall::Seen;
 use serde::Serialize;
 
-use crate::errors::internal;
+use crate::{
+    errors::internal,
+    preconditions::{body_tag, rev_tag},
+};
 
 /// The newest event at the moment of reading, so that a stream can go on from there.
 pub const EVENT_SEQ: HeaderName = HeaderName::from_static("x-event-seq");
 
-/// A state that was read, with the event it was read at. Source: contract 1.10.
+/// A list or derived view that was read, with the event it was read at; its tag is made of its
+/// bytes, and a caller that has them is answered 304. Source: contract 1.9 and 1.10.
 pub struct Read<T>(pub Seen<T>);
 
 impl<T: Serialize> IntoResponse for Read<T> {
@@ -21,9 +27,14 @@ impl<T: Serialize> IntoResponse for Read<T> {
         let Ok(text) = serde_json::to_vec(&self.0.value) else {
             return internal().into_response();
         };
-        let kind = HeaderValue::from_static("application/json");
-        let mut response = ([(header::CONTENT_TYPE, kind)], text).into_response();
-        response.headers_mut().insert(EVENT_SEQ, self.0.seq.into());
+        let tag = HeaderValue::try_from(body_tag(&text));
+        let mut response = json(StatusCode::OK, text);
+        let headers = response.headers_mut();
+        headers.insert(EVENT_SEQ, self.0.seq.into());
+        headers.insert(header::CACHE_CONTROL, PRIVATE);
+        if let Ok(tag) = tag {
+            headers.insert(header::ETAG, tag);
+        }
         response
     }
 }
@@ -31,6 +42,72 @@ impl<T: Serialize> IntoResponse for Read<T> {
 /// Reads a state and gives it its form on the wire.
 pub fn read<T, W: From<T>>(seen: Seen<T>) -> Read<W> {
     Read(seen.map(Into::into))
+}
+
+/// An object that changes, with its revision as its tag. Fields outside the revision are live,
+/// so it is never answered 304. Source: contract 1.9.
+pub struct Tagged<W> {
+    status: StatusCode,
+    rev: u64,
+    seq: Option<u64>,
+    body: W,
+}
+
+impl<W> Tagged<W> {
+    /// An object after a change.
+    pub fn changed(rev: u64, body: impl Into<W>) -> Self {
+        Self {
+            status: StatusCode::OK,
+            rev,
+            seq: None,
+            body: body.into(),
+        }
+    }
+
+    /// The same with another status.
+    #[must_use]
+    pub fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+}
+
+impl<T, W: From<T>> From<Revised<T>> for Tagged<W> {
+    fn from(revised: Revised<T>) -> Self {
+        Self::changed(revised.rev, revised.value)
+    }
+}
+
+impl<T, W: From<T>> From<Seen<Revised<T>>> for Tagged<W> {
+    fn from(seen: Seen<Revised<T>>) -> Self {
+        Self {
+            seq: Some(seen.seq),
+            ..seen.value.into()
+        }
+    }
+}
+
+impl<W: Serialize> IntoResponse for Tagged<W> {
+    fn into_response(self) -> Response {
+        let Ok(text) = serde_json::to_vec(&self.body) else {
+            return internal().into_response();
+        };
+        let mut response = json(self.status, text);
+        let headers = response.headers_mut();
+        if let Some(seq) = self.seq {
+            headers.insert(EVENT_SEQ, seq.into());
+        }
+        if let Ok(tag) = HeaderValue::try_from(rev_tag(self.rev)) {
+            headers.insert(header::ETAG, tag);
+        }
+        response
+    }
+}
+
+const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
+
+fn json(status: StatusCode, text: Vec<u8>) -> Response {
+    let kind = HeaderValue::from_static("application/json");
+    (status, [(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 /// The header that names the next page: `Link: <…>; rel="next"` (RFC 8288).

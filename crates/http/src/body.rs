@@ -28,24 +28,26 @@ impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        let is_json = is_json(request.headers());
-        if !is_json && announces_body(request.headers()) {
-            return Err(ApiError::new(catalogue::UNSUPPORTED_MEDIA_TYPE));
-        }
-        let bytes = read(request).await?;
-        if bytes.is_empty() {
-            return shape(Json::empty());
-        }
-        let json =
-            serde_json::from_slice(&bytes).map_err(|_| ApiError::new(catalogue::INVALID_JSON))?;
-        shape(json)
+        shape(&json_bytes(request).await?).map(Self)
     }
 }
 
-fn shape<A: Ask>(json: Json) -> Result<Body<A>, ApiError> {
-    fields::read(json)
-        .map(Body)
-        .map_err(|invalid| Refusal::Validation(invalid).into())
+/// The bytes of a JSON body, within its limits.
+pub(crate) async fn json_bytes(request: Request) -> Result<Vec<u8>, ApiError> {
+    if !is_json(request.headers()) && announces_body(request.headers()) {
+        return Err(ApiError::new(catalogue::UNSUPPORTED_MEDIA_TYPE));
+    }
+    read(request).await
+}
+
+/// What a body asks; an empty one is `{}`.
+pub(crate) fn shape<A: Ask>(bytes: &[u8]) -> Result<A, ApiError> {
+    let json = if bytes.is_empty() {
+        Json::empty()
+    } else {
+        serde_json::from_slice(bytes).map_err(|_| ApiError::new(catalogue::INVALID_JSON))?
+    };
+    fields::read(json).map_err(|invalid| Refusal::Validation(invalid).into())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

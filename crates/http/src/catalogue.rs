@@ -43,9 +43,15 @@ catalogue! {
     NOT_A_DIRECTORY 400 "Not a folder",
         "That path is not a folder.",
         "Name the folder that holds the file.";
+    NOT_A_FILE 400 "Not a file",
+        "That path is not a regular file.",
+        "Name a file, not a folder or device.";
     UNKNOWN_RUNTIME 400 "Unknown runtime",
         "No runtime of this type is registered here.",
         "Use a registered type, such as rehearsal.";
+    UNKNOWN_SETTING 400 "Unknown setting",
+        "There is no such setting; the details name the keys.",
+        "Read GET /api/settings for the keys there are.";
     UNSUPPORTED_PERMISSION_MODE 400 "Unsupported permission mode",
         "This runtime has no such permission mode.",
         "Use one of the runtime's modes, or leave the field out.";
@@ -82,6 +88,9 @@ catalogue! {
     AUTHOR_NOT_FOUND 404 "Author not found",
         "There is no such author.",
         "List the authors for their ids; an agent sees those it shares a room with.";
+    CANVAS_DOCUMENT_NOT_FOUND 404 "Document not found",
+        "There is no such document on this canvas.",
+        "List the canvas for its documents; somebody may have closed it.";
     ENTRY_NOT_FOUND 404 "Entry not found",
         "There is no such entry in this room.",
         "List the room's entries for their ids.";
@@ -94,6 +103,9 @@ catalogue! {
     ROOM_NOT_FOUND 404 "Room not found",
         "There is no such room.",
         "List the rooms for their ids; an agent sees those it belongs to.";
+    SESSION_NOT_FOUND 404 "Session not found",
+        "There is no such session.",
+        "List the sessions for their ids.";
     TOKEN_NOT_FOUND 404 "Token not found",
         "There is no such token.",
         "List the agent's tokens for their ids.";
@@ -115,12 +127,18 @@ catalogue! {
     AUTHOR_RETIRED 409 "Author retired",
         "This author is retired and joins no room any more.",
         "Register its agent again to bring it back.";
+    CANVAS_BEING_EDITED 409 "Being edited",
+        "Somebody else is editing this document; the details say who and until when.",
+        "Wait until the editing ends, or ask the one named in details.editingBy.";
     HANDLE_RESERVED 409 "Handle reserved",
         "This handle belongs to someone who gave it up and may take it back.",
         "Choose another handle.";
     HANDLE_TAKEN 409 "Handle taken",
         "Somebody else is called by this handle.",
         "Choose another handle.";
+    IDEMPOTENCY_IN_PROGRESS 409 "Still being answered",
+        "A request with this idempotency key is being answered now.",
+        "Wait for the seconds named in Retry-After and send the same request again.";
     LIMIT_REACHED 409 "Limit reached",
         "A limit is reached; the details name it.",
         "Archive or remove what is no longer needed.";
@@ -136,12 +154,21 @@ catalogue! {
     ROOM_ARCHIVED 409 "Room archived",
         "This room is archived. Restore it to change anything.",
         "Restore the room first.";
+    SECRET_ALREADY_SHOWN 409 "Secret already shown",
+        "This was done before, and its secret is shown only once.",
+        "Use what details.id names, or remove it and make a new one.";
+    SETTING_FIXED 409 "Setting fixed",
+        "A flag or the environment sets this; the details name the keys.",
+        "Change the flag or the environment variable and start the server again.";
     SLUG_TAKEN 409 "Short name taken",
         "Another channel has this short name.",
         "Choose another title or slug.";
     SYSTEM_ROOM 409 "System room",
         "This is the room every installation has; it stays, and so does its owner.",
         "Make a room of your own.";
+    PRECONDITION_FAILED 412 "Changed meanwhile",
+        "It changed after you read it; nothing was saved.",
+        "Read it again and decide anew; details.currentETag is the tag it has now.";
     PAYLOAD_TOO_LARGE 413 "Payload too large",
         "The body is larger than this route takes.",
         "Send at most details.limitBytes bytes.";
@@ -151,6 +178,9 @@ catalogue! {
     UNSUPPORTED_MEDIA_TYPE 415 "Unsupported media type",
         "The body must be application/json.",
         "Send Content-Type: application/json.";
+    IDEMPOTENCY_KEY_REUSED 422 "Idempotency key reused",
+        "This idempotency key was used for another request.",
+        "Use a new key for a new request.";
     AUTONOMY_NOT_ACKNOWLEDGED 428 "Autonomy not acknowledged",
         "This mode acts without asking. Acknowledge it in the same request.",
         "Send acknowledgedAutonomy: true if you want that.";

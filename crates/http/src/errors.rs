@@ -8,11 +8,12 @@ use axum::{
 use guildhall_domain::{
     Error, Fault, Refusal,
     outcome::{FaultKind, HandleRule, Thing},
+    repeats::Answered,
 };
 use guildhall_wire::errors::ErrorEnvelope;
 use serde_json::{Value, json};
 
-use crate::{catalogue, docs::ErrorDoc};
+use crate::{catalogue, docs::ErrorDoc, preconditions::rev_tag, problem::Said, repeats};
 
 /// A refusal on its way out.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct ApiError {
 struct More {
     details: Option<Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// A repeated post's first answer, which goes out in place of an error.
+    answered: Option<Answered>,
 }
 
 /// What a handler answers.
@@ -72,7 +75,11 @@ impl IntoResponse for ApiError {
         let More {
             details,
             headers: further,
+            answered,
         } = self.more.map(|more| *more).unwrap_or_default();
+        if let Some(answered) = answered {
+            return repeats::replay(answered);
+        }
         let envelope = ErrorEnvelope {
             error: self.sentence.to_owned(),
             code: self.doc.code.to_owned(),
@@ -89,6 +96,10 @@ impl IntoResponse for ApiError {
             HeaderValue::from_static("application/json"),
         );
         headers.extend(further);
+        response.extensions_mut().insert(Said {
+            doc: self.doc,
+            envelope,
+        });
         response
     }
 }
@@ -98,6 +109,11 @@ impl From<Error> for ApiError {
         match error {
             Error::Refusal(refusal) => refusal.into(),
             Error::Fault(fault) => fault.into(),
+            Error::Repeated(answered) => {
+                let mut error = internal();
+                error.more.get_or_insert_default().answered = Some(*answered);
+                error
+            }
         }
     }
 }
@@ -132,10 +148,21 @@ impl From<Refusal> for ApiError {
             })),
             Refusal::InvalidHandle(rule) => error.saying(handle_rule(rule)),
             Refusal::InvalidPath(reason) => error.with_details(json!({ "reason": reason })),
+            Refusal::CanvasBeingEdited(lock) => error.with_details(json!({
+                "editingBy": lock.by,
+                "expiresAt": lock.until,
+            })),
             Refusal::AgentExists(agent) => {
                 error.with_details(json!({ "agentId": agent.to_string() }))
             }
             Refusal::AutonomyNotAcknowledged(mode) => error.with_details(json!({ "mode": mode })),
+            Refusal::PreconditionFailed(rev) => {
+                error.with_details(json!({ "currentETag": rev_tag(rev) }))
+            }
+            Refusal::SecretAlreadyShown(id) => error.with_details(json!({ "id": id })),
+            Refusal::UnknownSetting(keys) | Refusal::SettingFixed(keys) => {
+                error.with_details(json!({ "keys": keys }))
+            }
             Refusal::LimitReached(limit) => error.with_details(json!({ "limit": limit })),
             Refusal::AuthRequired | Refusal::NotTheOwner => {
                 error.with_header(header::WWW_AUTHENTICATE, BEARER)
@@ -144,9 +171,10 @@ impl From<Refusal> for ApiError {
                 error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
             }
             Refusal::RateLimited(seconds) => error.with_header(header::RETRY_AFTER, seconds),
-            Refusal::TooManyStreams | Refusal::Overloaded | Refusal::ShuttingDown => {
-                error.with_header(header::RETRY_AFTER, 1)
-            }
+            Refusal::TooManyStreams
+            | Refusal::Overloaded
+            | Refusal::ShuttingDown
+            | Refusal::IdempotencyInProgress => error.with_header(header::RETRY_AFTER, 1),
             _ => error,
         }
     }
@@ -161,9 +189,16 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::Validation(_) => catalogue::VALIDATION_FAILED,
         Refusal::InvalidHandle(_) => catalogue::INVALID_HANDLE,
         Refusal::InvalidSlug => catalogue::INVALID_SLUG,
+        Refusal::UnknownSetting(_) => catalogue::UNKNOWN_SETTING,
+        Refusal::SettingFixed(_) => catalogue::SETTING_FIXED,
+        Refusal::PreconditionFailed(_) => catalogue::PRECONDITION_FAILED,
+        Refusal::IdempotencyInProgress => catalogue::IDEMPOTENCY_IN_PROGRESS,
+        Refusal::IdempotencyKeyReused => catalogue::IDEMPOTENCY_KEY_REUSED,
+        Refusal::SecretAlreadyShown(_) => catalogue::SECRET_ALREADY_SHOWN,
         Refusal::UnknownRuntime => catalogue::UNKNOWN_RUNTIME,
         Refusal::UnsupportedPermissionMode => catalogue::UNSUPPORTED_PERMISSION_MODE,
         Refusal::NotADirectory => catalogue::NOT_A_DIRECTORY,
+        Refusal::NotAFile => catalogue::NOT_A_FILE,
         Refusal::InvalidPath(_) => catalogue::INVALID_PATH,
         Refusal::OutsideBoundary => catalogue::OUTSIDE_BOUNDARY,
         Refusal::PermissionDenied => catalogue::PERMISSION_DENIED,
@@ -175,10 +210,12 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::OwnerOnly => catalogue::OWNER_ONLY,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
+        Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Entry) => catalogue::ENTRY_NOT_FOUND,
         Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
         Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
+        Refusal::NotFound(Thing::Session) => catalogue::SESSION_NOT_FOUND,
         Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
         Refusal::AuthorNotChangeable => catalogue::AUTHOR_NOT_CHANGEABLE,
         Refusal::AuthorRetired => catalogue::AUTHOR_RETIRED,
@@ -190,6 +227,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotABridgedRoom => catalogue::NOT_A_BRIDGED_ROOM,
         Refusal::RoomArchived => catalogue::ROOM_ARCHIVED,
         Refusal::NotAMember => catalogue::NOT_A_MEMBER,
+        Refusal::CanvasBeingEdited(_) => catalogue::CANVAS_BEING_EDITED,
         Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
         Refusal::AgentRetired => catalogue::AGENT_RETIRED,
         Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,

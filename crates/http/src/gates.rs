@@ -13,6 +13,7 @@ use guildhall_hall::callers::{Approach, Peer, Shown};
 use crate::{
     errors::{ApiError, internal},
     listener,
+    repeats::Asking,
     state::State,
 };
 
@@ -33,6 +34,7 @@ impl<G: Gate> FromRequestParts<State> for By<G> {
         {
             state.rate_limit.take(agent, Instant::now())?;
         }
+        parts.extensions.insert(Asking(caller.author));
         Ok(Self(gate))
     }
 }

@@ -6,8 +6,8 @@ use axum::{
     http::{
         HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri,
         header::{
-            CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, REFERRER_POLICY,
-            RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+            CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH,
+            REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
         },
     },
     response::IntoResponse,
@@ -20,6 +20,7 @@ use crate::{
     docs::ErrorDoc,
     errors::ApiError,
     origin::{Allowed, host_allowed, origin_allowed},
+    preconditions, problem,
     request_id::{MakeId, REQUEST_ID, RequestId},
 };
 
@@ -182,9 +183,15 @@ impl Guards {
 
     /// What the answer to `request` will carry, whatever becomes of the request.
     pub fn begin<B>(&self, request: &Request<B>) -> Passage {
+        let headers = request.headers();
+        let if_none_match = headers.get(IF_NONE_MATCH);
         Passage {
-            id: RequestId::of(request.headers(), self.make_id),
+            id: RequestId::of(headers, self.make_id),
             is_api: is_api_path(request.uri().path()),
+            wants_problems: problem::is_preferred(headers),
+            known: if_none_match
+                .filter(|_| request.method().is_safe())
+                .cloned(),
         }
     }
 
@@ -212,6 +219,10 @@ impl Guards {
 pub struct Passage {
     id: RequestId,
     is_api: bool,
+    /// Errors are to be problems.
+    wants_problems: bool,
+    /// The tags of what the caller has already, when it only reads.
+    known: Option<HeaderValue>,
 }
 
 impl Passage {
@@ -220,8 +231,18 @@ impl Passage {
         &self.id
     }
 
-    /// Adds the headers that every answer has. Source: contract 1.1.
-    pub fn sign<B>(&self, response: &mut Response<B>) {
+    /// Gives an answer the form the caller asked for, and the headers that every answer has.
+    /// Source: contract 1.1, 1.2 and 1.9.
+    pub fn sign(&self, response: &mut Response<Body>) {
+        if self.wants_problems {
+            problem::put(response, &self.id);
+        }
+        if self.is_known(response) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            *response.body_mut() = Body::empty();
+            response.headers_mut().remove(CONTENT_LENGTH);
+            response.headers_mut().remove(CONTENT_TYPE);
+        }
         let headers = response.headers_mut();
         headers.insert(REQUEST_ID, self.id.header());
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static(NOSNIFF));
@@ -230,6 +251,20 @@ impl Passage {
         if self.is_api {
             unless_said(headers, CACHE_CONTROL, "no-store");
         }
+    }
+
+    /// Whether the caller has this answer already; an object that changes is sent each time.
+    fn is_known(&self, response: &Response<Body>) -> bool {
+        let headers = response.headers();
+        let tag = headers
+            .get(ETAG)
+            .filter(|_| headers.contains_key(CACHE_CONTROL));
+        response.status() == StatusCode::OK
+            && self
+                .known
+                .as_ref()
+                .zip(tag)
+                .is_some_and(|(known, tag)| preconditions::is_known(known, tag))
     }
 }
 

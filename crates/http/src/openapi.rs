@@ -29,10 +29,12 @@ use crate::routes;
         (name = "members", description = "Who belongs to a room"),
         (name = "entries", description = "What is written in a room"),
         (name = "read cursors", description = "How far a person has read"),
+        (name = "canvas", description = "What a room has open beside its talk"),
         (name = "signals", description = "What is true only for a moment"),
         (name = "streams", description = "What happens, as it happens"),
         (name = "agents", description = "The registry of coding agents"),
         (name = "tokens", description = "What agents show to be known"),
+        (name = "settings", description = "What the owner can set"),
         (name = "operating", description = "Health, readiness, metrics, this document"),
     )
 )]
@@ -40,7 +42,9 @@ struct Document;
 
 /// The general refusals that every operation can answer. Source: contract 1.12.
 const GENERAL: &str = "Any operation: 400 framing, 401 who is calling, 403 guards and gates, \
-    404 no such route, 405, 408, 413, 414, 415, 429, 431, 500, 503, 507. The body is the envelope.";
+    404 no such route, 405, 408, 409 and 422 of a repeated Idempotency-Key, 412 of If-Match, 413, \
+    414, 415, 429, 431, 500, 503, 507. The body is the envelope, or application/problem+json for \
+    callers that prefer it.";
 
 /// The interface document.
 pub fn json() -> Value {

@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        agents, authors, callers, entries, members, operating, read_cursors, rooms, signals,
-        streams, tokens,
+        agents, authors, callers, canvas, entries, members, operating, read_cursors, rooms,
+        settings, signals, streams, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -37,6 +37,10 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(entries::get))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
+        .routes(routes!(canvas::list, canvas::open))
+        .routes(routes!(canvas::get, canvas::change, canvas::close))
+        .routes(routes!(canvas::edit))
+        .routes(routes!(canvas::thread))
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))
@@ -45,6 +49,8 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(agents::get, agents::change, agents::retire))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))
+        // Settings
+        .routes(routes!(settings::get, settings::change))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))

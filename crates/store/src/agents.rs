@@ -1,16 +1,18 @@
 //! The registry of agents: rows and look-ups.
-//! Folders are checked by `world::folders`; who may register is `hall::agents`.
+//! Folders are checked by `world::confined`; who may register is `hall::agents`.
 
 use guildhall_domain::{
     Moment, Result,
     agents::{Agent, AgentState, RUNTIMES, ResponseMode},
     ids::{AgentId, AuthorId},
+    settings::DEFAULT_AGENT,
 };
 use rusqlite::Row;
 
 use crate::{
     Rx, Tx, authors,
     rows::{self, maybe_moment, moment, word, word_of},
+    settings,
 };
 
 const SELECT: &str = "SELECT g.id, g.author_id, h.handle, g.name, g.description, g.runtime, g.cwd,
@@ -64,15 +66,30 @@ pub fn retired_author(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<Au
     )
 }
 
-/// The first registered agent that is not retired: its author answers in `team`.
+/// The author of the default agent, which answers in `team`: the one the settings name, else
+/// the first registered; retired ones do not count.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn default_author(db: &Rx<'_>) -> Result<Option<AuthorId>> {
+    let named = settings::get(db, &DEFAULT_AGENT)?.value;
     db.first(
-        "SELECT author_id FROM agents WHERE retired_at IS NULL ORDER BY created_at, id LIMIT 1",
-        [],
+        "SELECT author_id FROM agents WHERE retired_at IS NULL
+         ORDER BY id = $1 DESC, created_at, id LIMIT 1",
+        [AgentId::named(named.text()).as_bytes()],
         |row| rows::id(row, 0, AuthorId::from_bytes),
+    )
+}
+
+/// How often an agent's stored fields changed.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn rev(db: &Rx<'_>, id: AgentId) -> Result<u64> {
+    db.one(
+        "SELECT rev FROM agents WHERE id = $1",
+        [id.as_bytes()],
+        |row| rows::count(row, 0),
     )
 }
 
@@ -110,7 +127,7 @@ pub fn insert(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
 pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
     tx.run(
         "UPDATE agents SET name = $1, description = $2, response_mode = $3, permission_mode = $4,
-           model = $5, effort = $6, updated_at = $7 WHERE id = $8",
+           model = $5, effort = $6, updated_at = $7, rev = rev + 1 WHERE id = $8",
         (
             &agent.name,
             &agent.description,
@@ -131,7 +148,8 @@ pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
 /// A fault when the engine refuses the row.
 pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Moment) -> Result<()> {
     tx.run(
-        "UPDATE agents SET retired_at = $1, updated_at = $1 WHERE id = $2 AND retired_at IS NULL",
+        "UPDATE agents SET retired_at = $1, updated_at = $1, rev = rev + 1
+         WHERE id = $2 AND retired_at IS NULL",
         (now.as_millis(), id.as_bytes()),
     )?;
     Ok(())

@@ -133,7 +133,7 @@ pub fn insert(tx: &mut Tx<'_>, author: &Author) -> Result<()> {
 pub fn update(tx: &mut Tx<'_>, author: &Author) -> Result<()> {
     tx.run(
         "UPDATE authors SET display_name = $1, emoji = $2, color = $3, image_url = $4,
-           agent_id = $5, retired = $6 WHERE id = $7",
+           agent_id = $5, retired = $6, rev = rev + 1 WHERE id = $7",
         (
             &author.display_name,
             &author.emoji,
@@ -218,6 +218,30 @@ pub fn reserve_handle(
     tx.run(
         "INSERT INTO handles (handle, author_id, released_at) VALUES ($1, $2, $3)",
         (handle.as_str(), author.as_bytes(), now.as_millis()),
+    )?;
+    Ok(())
+}
+
+/// How often an author's stored fields changed.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn rev(db: &Rx<'_>, id: AuthorId) -> Result<u64> {
+    db.one(
+        "SELECT rev FROM authors WHERE id = $1",
+        [id.as_bytes()],
+        |row| rows::count(row, 0),
+    )
+}
+
+/// Counts a change of an author that lies outside its own row, such as of its handle.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn count_change(tx: &mut Tx<'_>, id: AuthorId) -> Result<()> {
+    tx.run(
+        "UPDATE authors SET rev = rev + 1 WHERE id = $1",
+        [id.as_bytes()],
     )?;
     Ok(())
 }

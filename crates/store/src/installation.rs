@@ -1,4 +1,4 @@
-//! The installation's own facts: the log's id, the owner's author.
+//! The installation's own facts: the log's id, the owner's author, the settings' revision.
 
 use guildhall_domain::{
     Result,
@@ -37,6 +37,32 @@ pub fn owner(db: &Rx<'_>) -> Result<Option<AuthorId>> {
 /// A fault when the engine refuses the row.
 pub fn set_owner(tx: &mut Tx<'_>, id: AuthorId) -> Result<()> {
     set(tx, "owner_author_id", id.as_bytes())
+}
+
+/// How often the settings changed.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn settings_rev(db: &Rx<'_>) -> Result<u64> {
+    let rev = db.first(
+        "SELECT value FROM installation WHERE key = 'settings_rev'",
+        [],
+        |row| rows::count(row, 0),
+    )?;
+    Ok(rev.unwrap_or(1))
+}
+
+/// Sets how often the settings changed.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn set_settings_rev(tx: &mut Tx<'_>, rev: u64) -> Result<()> {
+    tx.run(
+        "INSERT INTO installation (key, value) VALUES ('settings_rev', $1)
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [rows::stored(rev)],
+    )?;
+    Ok(())
 }
 
 fn fact<T>(db: &Rx<'_>, key: &str, make: fn([u8; 16]) -> T) -> Result<Option<T>> {

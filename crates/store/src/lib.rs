@@ -6,6 +6,7 @@
 
 pub mod agents;
 pub mod authors;
+pub mod canvas;
 pub mod entries;
 pub mod events;
 mod faults;
@@ -14,8 +15,10 @@ pub mod members;
 mod migrations;
 pub mod read_cursors;
 mod readers;
+pub mod repeats;
 pub mod rooms;
 mod rows;
+pub mod settings;
 pub mod tokens;
 mod writer;
 

@@ -6,7 +6,11 @@ use rusqlite::Connection;
 use crate::faults::fault;
 
 /// The schema's steps; the n-th brings version n-1 to n.
-const STEPS: &[&str] = &[include_str!("../migrations/0001_rooms.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../migrations/0001_rooms.sql"),
+    include_str!("../migrations/0002_conventions.sql"),
+    include_str!("../migrations/0003_canvas.sql"),
+];
 
 /// Brings the schema up to date, each step in a transaction of its own.
 ///

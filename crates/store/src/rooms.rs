@@ -9,7 +9,8 @@ use guildhall_domain::{
     ids::{AuthorId, RoomId},
     members::AuthorSummary,
     rooms::{
-        LimitOverrides, Room, RoomKind, RoomSeen, TEAM, TURN_LIMITS_DEFAULT, title_from_members,
+        LimitOverrides, Room, RoomKind, RoomSeen, TEAM, TURN_LIMITS_DEFAULT, TurnLimits,
+        title_from_members,
     },
 };
 use rusqlite::Row;
@@ -18,6 +19,7 @@ use crate::{
     Rx, Tx, agents,
     members::{self, Window},
     rows::{self, count, moment, stored, word, word_of},
+    settings,
 };
 
 const COLUMNS: &str = "r.id, r.kind, r.slug, r.title, r.topic, r.archived, r.ambient_max_entries,
@@ -25,7 +27,8 @@ const COLUMNS: &str = "r.id, r.kind, r.slug, r.title, r.topic, r.archived, r.amb
     r.max_turns_per_agent_per_cascade, r.max_auto_turns_per_hour, r.created_at,
     r.last_activity_at, r.post_count";
 
-/// A room's row: the room, except that a title which follows its members is still missing.
+/// A room's row: the room, except that what it inherits, and a title which follows its members,
+/// are still missing.
 #[derive(Clone, Debug)]
 struct Stored {
     room: Room,
@@ -77,12 +80,12 @@ pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen
     } else {
         HashMap::new()
     };
-    let default_seat = default_seat(db)?;
+    let inherited = Inherited::read(db)?;
     Ok(rooms
         .into_iter()
         .map(|(stored, numbers)| {
             let people = people.remove(&stored.room.id).unwrap_or_default();
-            seen(stored, numbers, people, default_seat)
+            seen(stored, numbers, people, &inherited)
         })
         .collect())
 }
@@ -110,7 +113,7 @@ pub fn seen_by(db: &Rx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomS
         RoomKind::Dm => members::summaries(db, id)?,
         RoomKind::Channel => Vec::new(),
     };
-    Ok(Some(seen(stored, numbers, people, default_seat(db)?)))
+    Ok(Some(seen(stored, numbers, people, &Inherited::read(db)?)))
 }
 
 /// One room without anything that depends on who looks.
@@ -128,7 +131,40 @@ pub fn by_id(db: &Rx<'_>, id: RoomId) -> Result<Option<Room>> {
         RoomKind::Dm if !stored.titled => members::summaries(db, id)?,
         _ => Vec::new(),
     };
-    Ok(Some(finished(stored, &people, default_seat(db)?)))
+    Ok(Some(finished(stored, &people, &Inherited::read(db)?)))
+}
+
+/// Every room without anything that depends on who looks, by id.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn all(db: &Rx<'_>) -> Result<Vec<Room>> {
+    let rooms = db.all(
+        &format!("SELECT {COLUMNS} FROM rooms r ORDER BY r.id"),
+        [],
+        read,
+    )?;
+    let mut people = members::of_direct_messages(db)?;
+    let inherited = Inherited::read(db)?;
+    Ok(rooms
+        .into_iter()
+        .map(|stored| {
+            let people = people.remove(&stored.room.id).unwrap_or_default();
+            finished(stored, &people, &inherited)
+        })
+        .collect())
+}
+
+/// How often a room's stored fields changed.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn rev(db: &Rx<'_>, id: RoomId) -> Result<u64> {
+    db.one(
+        "SELECT rev FROM rooms WHERE id = $1",
+        [id.as_bytes()],
+        |row| count(row, 0),
+    )
 }
 
 /// The room every installation has.
@@ -154,8 +190,8 @@ pub struct Standing {
     pub made_by_agent: bool,
     /// Whether it is the room every installation has.
     pub is_team: bool,
-    /// How deep automatic replies may go here.
-    pub max_agent_depth: u32,
+    /// How deep automatic replies may go here; `None` inherits the installation's.
+    pub max_agent_depth: Option<u32>,
     /// Since when the author sees it; `None` when it is no member.
     pub window: Option<Window>,
 }
@@ -173,13 +209,12 @@ pub fn standing(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<St
         (TEAM, author.as_bytes(), room.as_bytes()),
         |row| {
             let joined: Option<i64> = row.get(5)?;
-            let depth: Option<u32> = row.get(4)?;
             Ok(Standing {
                 kind: word(row, 0, &RoomKind::WORDS)?,
                 archived: row.get(1)?,
                 made_by_agent: row.get(2)?,
                 is_team: row.get(3)?,
-                max_agent_depth: depth.unwrap_or(TURN_LIMITS_DEFAULT.max_agent_depth),
+                max_agent_depth: row.get(4)?,
                 window: match joined {
                     Some(seq) => Some(Window {
                         joined_seq: seq.unsigned_abs(),
@@ -299,10 +334,10 @@ pub struct RoomChange {
     pub overrides: LimitOverrides,
 }
 
-/// Writes a changed room.
+/// Writes a changed room, whose slug is free.
 ///
 /// # Errors
-/// [`Refusal::SlugTaken`] when another channel that is not archived has the slug.
+/// A fault when the engine refuses the row.
 pub fn update(tx: &mut Tx<'_>, change: &RoomChange) -> Result<()> {
     let RoomChange {
         room,
@@ -310,7 +345,6 @@ pub fn update(tx: &mut Tx<'_>, change: &RoomChange) -> Result<()> {
         fallback_seat,
         overrides,
     } = change;
-    require_free_slug(tx, room)?;
     tx.run(
         "UPDATE rooms SET slug = $1, title = COALESCE($2, title), topic = $3, archived = $4,
            ambient_max_entries = $5,
@@ -332,6 +366,18 @@ pub fn update(tx: &mut Tx<'_>, change: &RoomChange) -> Result<()> {
             overrides.max_auto_turns_per_hour,
             room.id.as_bytes(),
         ),
+    )?;
+    Ok(())
+}
+
+/// Counts a change of a room's stored fields.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn count_change(tx: &mut Tx<'_>, id: RoomId) -> Result<()> {
+    tx.run(
+        "UPDATE rooms SET rev = rev + 1 WHERE id = $1",
+        [id.as_bytes()],
     )?;
     Ok(())
 }
@@ -361,11 +407,15 @@ pub(crate) fn next_seq(tx: &mut Tx<'_>, room: RoomId, posts: u64, now: Moment) -
     )
 }
 
-fn require_free_slug(tx: &Tx<'_>, room: &Room) -> Result<()> {
+/// Holds back a room whose slug is taken.
+///
+/// # Errors
+/// [`Refusal::SlugTaken`] when another channel that is not archived has the slug.
+pub fn require_free_slug(db: &Rx<'_>, room: &Room) -> Result<()> {
     if room.kind != RoomKind::Channel || room.archived {
         return Ok(());
     }
-    let taken = tx.first(
+    let taken = db.first(
         "SELECT 1 FROM rooms WHERE slug = $1 AND kind = 'channel' AND archived = 0 AND id <> $2",
         (&room.slug, room.id.as_bytes()),
         |_| Ok(()),
@@ -385,6 +435,21 @@ fn default_seat(db: &Rx<'_>) -> Result<Option<AuthorId>> {
     Ok(members::is_member(db, team(db)?, author)?.then_some(author))
 }
 
+/// What rooms take over from the installation.
+struct Inherited {
+    limits: TurnLimits,
+    default_seat: Option<AuthorId>,
+}
+
+impl Inherited {
+    fn read(db: &Rx<'_>) -> Result<Self> {
+        Ok(Self {
+            limits: settings::turn_limits(db)?,
+            default_seat: default_seat(db)?,
+        })
+    }
+}
+
 /// What the viewer's rows say: `None` for a non-member, `None` for one who never wrote.
 #[derive(Clone, Copy)]
 struct Numbers {
@@ -397,7 +462,7 @@ fn seen(
     stored: Stored,
     numbers: Numbers,
     people: Vec<AuthorSummary>,
-    default_seat: Option<AuthorId>,
+    inherited: &Inherited,
 ) -> RoomSeen {
     let own = numbers.posts.unwrap_or(0);
     let others = stored.post_count.saturating_sub(own);
@@ -407,18 +472,23 @@ fn seen(
         mention_count: numbers.mention_count,
         viewer_has_posted: numbers.posts.is_some(),
         working: 0,
-        room: finished(stored, &people, default_seat),
+        room: finished(stored, &people, inherited),
         participants: is_dm.then_some(people),
     }
 }
 
-fn finished(stored: Stored, people: &[AuthorSummary], default_seat: Option<AuthorId>) -> Room {
+fn finished(stored: Stored, people: &[AuthorSummary], inherited: &Inherited) -> Room {
     let mut room = stored.room;
+    let limits = room.limit_overrides.over(&inherited.limits);
+    room.turn_limits_enabled = limits.turn_limits_enabled;
+    room.max_agent_depth = limits.max_agent_depth;
+    room.max_turns_per_agent_per_cascade = limits.max_turns_per_agent_per_cascade;
+    room.max_auto_turns_per_hour = limits.max_auto_turns_per_hour;
     if !stored.titled {
         room.title = title_from_members(people.iter().map(|author| author.display_name.as_str()));
     }
     if room.well_known == TEAM && room.fallback_seat_author_id.is_none() {
-        room.fallback_seat_author_id = default_seat;
+        room.fallback_seat_author_id = inherited.default_seat;
     }
     room
 }

@@ -69,7 +69,7 @@ where
         match &self.outcome {
             Some(Ok(_)) => Ran::Kept,
             Some(Err(Error::Fault(fault))) => Ran::Failed(fault.kind),
-            Some(Err(Error::Refusal(_))) | None => Ran::Refused,
+            Some(Err(Error::Refusal(_) | Error::Repeated(_))) | None => Ran::Refused,
         }
     }
 

@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::Moment;
+use guildhall_domain::{
+    Moment,
+    settings::{self, Setting, Source},
+};
 use guildhall_hall::{
     Clock, Hall, Opening,
     peers::{PeerWord, Peers, Script, own_uid},
@@ -56,6 +59,8 @@ pub struct Options {
     pub retention: Retention,
     /// How many streams may be open.
     pub streams: StreamLimits,
+    /// The settings that file, environment and flags name.
+    pub configured: &'static [(&'static Setting, Source, settings::Value)],
 }
 
 /// A running hall, alone in its folder.
@@ -110,6 +115,7 @@ impl TestHall {
             database: data_dir.database(),
             clock: self.clock.clone(),
             roots: vec![self.scratch.path().join("work")],
+            configured: self.options.configured.to_vec(),
             streams: self.options.streams,
             retention: self.options.retention,
         })
@@ -125,6 +131,7 @@ impl TestHall {
             }),
             metrics: Arc::clone(&metrics),
             rate_limit: Arc::new(RateLimit::default()),
+            running: Arc::default(),
         };
         let door = Door {
             router: routes::router(state),

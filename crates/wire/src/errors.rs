@@ -16,3 +16,23 @@ pub struct ErrorEnvelope {
     #[schema(required = true)]
     pub details: Option<Value>,
 }
+
+/// The same facts for callers that ask for `application/problem+json`. Source: RFC 9457.
+#[derive(Clone, Debug, Serialize)]
+pub struct Problem {
+    /// The page that describes the code.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The code's title.
+    pub title: String,
+    /// The status.
+    pub status: u16,
+    /// One plain sentence for a person.
+    pub detail: String,
+    /// The request, as a URN.
+    pub instance: String,
+    /// What programs branch on.
+    pub code: String,
+    /// Null unless the code defines it.
+    pub details: Option<Value>,
+}

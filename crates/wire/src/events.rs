@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
 
-use crate::{entries::Entry, rooms::RoomDetail};
+use crate::{canvas::CanvasDocument, entries::Entry, rooms::RoomDetail};
 
 /// A durable event, as a frame's `data` brings it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -87,8 +87,8 @@ pub struct RoomSnapshot {
     pub entries: Vec<Entry>,
     /// Thread roots that the entries name and do not hold.
     pub thread_roots: Vec<Entry>,
-    /// Canvas documents.
-    pub documents: Vec<Value>,
+    /// Canvas documents in their order.
+    pub documents: Vec<CanvasDocument>,
     /// Turns that have not ended.
     pub turns: Vec<Value>,
 }

@@ -119,12 +119,54 @@ impl Fields {
         known
     }
 
-    /// One of a set of words that must be there; the first one, with a note, when it is not.
+    /// One of a set of words that must be there; `otherwise`, with a note, when it is not.
     pub fn word<T: Copy>(&mut self, name: &str, words: &[(T, &str)], otherwise: T) -> T {
-        if !self.map.contains_key(name) {
-            self.invalid.field(name, "is required");
+        self.known_word(name, words).unwrap_or(otherwise)
+    }
+
+    /// One of a set of words that must be there; `None`, with a note, when it is not.
+    pub fn known_word<T: Copy>(&mut self, name: &str, words: &[(T, &str)]) -> Option<T> {
+        self.require(name);
+        self.maybe_word(name, words)
+    }
+
+    /// Any JSON value that must be there; null, with a note, when it is not.
+    pub fn any(&mut self, name: &str) -> Value {
+        self.require(name);
+        self.map.remove(name).unwrap_or_default()
+    }
+
+    /// An object that may be absent, read by `read`; its problems are noted as `name.field`.
+    pub fn maybe_object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let Value::Object(map) = self.map.remove(name)? else {
+            return self.wrong(name, "must be an object");
+        };
+        let mut inner = Self {
+            map,
+            invalid: Invalid::default(),
+        };
+        let value = read(&mut inner);
+        let Invalid {
+            form_errors,
+            field_errors,
+        } = inner.invalid;
+        self.invalid.form_errors.extend(form_errors);
+        for (field, problems) in field_errors {
+            let field = format!("{name}.{field}");
+            self.invalid.field_errors.insert(field, problems);
         }
-        self.maybe_word(name, words).unwrap_or(otherwise)
+        Some(value)
+    }
+
+    /// An object that must be there, read by `read`; `None`, with a note, when it is not.
+    pub fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.require(name);
+        self.maybe_object(name, read)
+    }
+
+    /// The fields not read yet, as they are.
+    pub fn rest(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.map)
     }
 
     /// A list of texts; empty when absent.
@@ -145,6 +187,14 @@ impl Fields {
             }
         }
         texts
+    }
+
+    /// Every field of the body, for bodies whose names are open; `read` may note a problem.
+    pub fn drain<T>(&mut self, mut read: impl FnMut(&mut Self, &str, Value) -> T) -> Vec<T> {
+        std::mem::take(&mut self.map)
+            .into_iter()
+            .map(|(key, value)| read(self, &key, value))
+            .collect()
     }
 
     /// Whether a field is there and holds something: not null, and no empty list.
@@ -171,10 +221,14 @@ impl Fields {
         name: &str,
         read: impl FnOnce(&mut Self, &str) -> Option<T>,
     ) -> T {
+        self.require(name);
+        read(self, name).unwrap_or_default()
+    }
+
+    fn require(&mut self, name: &str) {
         if !self.map.contains_key(name) {
             self.invalid.field(name, "is required");
         }
-        read(self, name).unwrap_or_default()
     }
 
     fn patch<T>(

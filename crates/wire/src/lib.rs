@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod authors;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod errors;
 pub mod events;
@@ -12,5 +13,6 @@ pub mod health;
 pub mod members;
 pub mod read_cursors;
 pub mod rooms;
+pub mod settings;
 pub mod signals;
 pub mod tokens;

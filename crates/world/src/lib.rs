@@ -1,10 +1,10 @@
-//! Everything guildhall does not own: the clock, ids, randomness, users, sockets and folders.
+//! Everything guildhall does not own: the clock, ids, randomness, users, sockets and paths.
 //! Each port has a real form and, where tests need one, a scripted form.
 
 pub mod clock;
+pub mod confined;
 pub mod data_dir;
 pub mod disk;
-pub mod folders;
 pub mod ids;
 pub mod peers;
 pub mod scratch;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use guildhall_domain::{
     Refusal, Result,
     callers::{AnyCaller, Caller, Gate, Identity},
+    canvas::CanvasDocument,
     entries::EntriesPage,
     events::Scope,
     ids::{LogId, RoomId},
@@ -92,6 +93,8 @@ pub struct RoomSnapshot {
     pub room: RoomDetail,
     /// Its newest entries, oldest first.
     pub entries: EntriesPage,
+    /// Its canvas, in order.
+    pub documents: Vec<CanvasDocument>,
 }
 
 /// A snapshot that a stream goes on from.
@@ -180,6 +183,7 @@ fn require(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<()> {
     match scope {
         Scope::Hall => Ok(()),
         Scope::Room(room) => sight::room(db, by, room).map(|_| ()),
+        Scope::Session(_) => Err(Refusal::NotFound(Thing::Session).into()),
         Scope::Agent(agent) => {
             let known = match by.identity {
                 Identity::Owner => agents::by_id(db, agent)?.is_some(),

@@ -105,6 +105,7 @@ impl Eyes<'_> {
                 Scope::Agent(_) => self.is_own(scope),
                 Scope::Room(room) => self.in_room(room, event)?,
                 Scope::Hall => self.concerns(event)?,
+                Scope::Session(_) => false,
             };
             if visible {
                 return Ok(true);

@@ -3,10 +3,10 @@
 use std::{collections::VecDeque, future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use guildhall_domain::{
-    Result, callers::Caller, entries::EntriesAsk, events::Scope, ids::RoomId, limits,
-    signals::Signal,
+    Moment, Result, callers::Caller, canvas::CanvasScope, entries::EntriesAsk, events::Scope,
+    ids::RoomId, limits, signals::Signal,
 };
-use guildhall_store::{Rx, entries, events};
+use guildhall_store::{Rx, canvas, entries, events};
 use tokio::{
     sync::{broadcast, watch},
     time::{Instant, Interval, MissedTickBehavior},
@@ -163,6 +163,7 @@ impl Stream {
 
     async fn snapshot(&mut self, reset: Option<ResetReason>) -> Result<()> {
         let (by, subject, log_id) = (self.by, self.subject.clone(), self.hall.log_id());
+        let now = self.hall.now();
         let seen = self
             .hall
             .store()
@@ -172,11 +173,11 @@ impl Stream {
                     Subject::Scopes(scopes) => SnapshotBody::Scopes(
                         scopes
                             .iter()
-                            .map(|scope| Ok((*scope, scope_snapshot(db, &by, *scope)?)))
+                            .map(|scope| Ok((*scope, scope_snapshot(db, &by, *scope, now)?)))
                             .collect::<Result<_>>()?,
                     ),
                     Subject::Room(room) => {
-                        SnapshotBody::Room(Box::new(room_snapshot(db, &by, *room)?))
+                        SnapshotBody::Room(Box::new(room_snapshot(db, &by, *room, now)?))
                     }
                 };
                 Ok((body, events::retained_from(db)?))
@@ -273,14 +274,19 @@ impl Stream {
     }
 }
 
-fn scope_snapshot(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<Option<RoomSnapshot>> {
+fn scope_snapshot(
+    db: &Rx<'_>,
+    by: &Caller,
+    scope: Scope,
+    now: Moment,
+) -> Result<Option<RoomSnapshot>> {
     match scope {
-        Scope::Room(room) => room_snapshot(db, by, room).map(Some),
-        Scope::Hall | Scope::Agent(_) => Ok(None),
+        Scope::Room(room) => room_snapshot(db, by, room, now).map(Some),
+        Scope::Hall | Scope::Agent(_) | Scope::Session(_) => Ok(None),
     }
 }
 
-fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId) -> Result<RoomSnapshot> {
+fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId, now: Moment) -> Result<RoomSnapshot> {
     let floor = sight::room(db, by, room)?.floor;
     let ask = EntriesAsk {
         before: None,
@@ -290,5 +296,6 @@ fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId) -> Result<RoomSnapshot>
     Ok(RoomSnapshot {
         room: rooms::detail(db, by, room)?,
         entries: entries::page(db, room, floor, ask)?,
+        documents: canvas::list(db, CanvasScope::Room(room), now)?,
     })
 }

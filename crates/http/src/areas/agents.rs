@@ -1,7 +1,8 @@
 //! The registry of agents.
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{extract::State, http::StatusCode};
 use guildhall_domain::{
+    agents,
     callers::{AnyCaller, Owner},
     ids::AgentId,
 };
@@ -12,12 +13,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, read},
+    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
     path::Path,
+    preconditions::IfMatch,
     query::{FromQuery, Params, Query},
+    repeats::Sent,
 };
 
 /// Whether retired agents are listed.
@@ -63,10 +66,12 @@ pub async fn list(
 pub async fn register(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    Body(ask): Body<RegisterAgent>,
-) -> ApiResult<(StatusCode, Json<Agent>)> {
-    let agent = hall.register_agent(&by, ask.into()).await?;
-    Ok((StatusCode::CREATED, Json(agent.into())))
+    Sent { ask, repeat }: Sent<RegisterAgent>,
+) -> ApiResult<Tagged<Agent>> {
+    let once =
+        repeat.answering(|agent: &agents::Agent| (StatusCode::CREATED, Agent::from(agent.clone())));
+    let agent = hall.register_agent(&by, ask.into(), once).await?;
+    Ok(Tagged::changed(1, agent).with_status(StatusCode::CREATED))
 }
 
 /// One agent.
@@ -78,8 +83,8 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(agent): Path<AgentId>,
-) -> ApiResult<Read<Agent>> {
-    Ok(read(hall.agent_of_registry(&by, agent).await?))
+) -> ApiResult<Tagged<Agent>> {
+    Ok(hall.agent_of_registry(&by, agent).await?.into())
 }
 
 /// Changes an agent.
@@ -97,11 +102,13 @@ pub async fn change(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(agent): Path<AgentId>,
+    IfMatch(precondition): IfMatch,
     Body(ask): Body<ChangeAgent>,
-) -> ApiResult<Json<Agent>> {
-    Ok(Json(
-        hall.change_agent(&by, agent, ask.into()).await?.into(),
-    ))
+) -> ApiResult<Tagged<Agent>> {
+    let agent = hall
+        .change_agent(&by, agent, precondition, ask.into())
+        .await?;
+    Ok(agent.into())
 }
 
 /// Takes an agent off the registry; its tokens and memberships end.
@@ -115,6 +122,7 @@ pub async fn retire(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(agent): Path<AgentId>,
-) -> ApiResult<Json<Agent>> {
-    Ok(Json(hall.retire_agent(&by, agent).await?.into()))
+    IfMatch(precondition): IfMatch,
+) -> ApiResult<Tagged<Agent>> {
+    Ok(hall.retire_agent(&by, agent, precondition).await?.into())
 }

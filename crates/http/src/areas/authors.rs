@@ -1,7 +1,6 @@
 //! Authors and handles.
 
 use axum::{
-    Json,
     extract::State,
     http::Uri,
     response::{IntoResponse, Response},
@@ -18,12 +17,13 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, next_page, read},
+    answers::{Read, Tagged, next_page},
     body::Body,
     errors::ApiResult,
     gates::By,
     page_cursor,
     path::Path,
+    preconditions::IfMatch,
     query::{FromQuery, Params, Query},
 };
 
@@ -93,8 +93,8 @@ pub async fn list(
 #[utoipa::path(get, path = "/api/rooms/authors/me", tag = "authors", operation_id = "getOwnAuthor",
     responses((status = 200, body = Author)),
     extensions(("x-gate" = json!("caller"))))]
-pub async fn own(State(hall): State<Hall>, By(by): By<AnyCaller>) -> ApiResult<Read<Author>> {
-    Ok(read(hall.own_author(&by).await?))
+pub async fn own(State(hall): State<Hall>, By(by): By<AnyCaller>) -> ApiResult<Tagged<Author>> {
+    Ok(hall.own_author(&by).await?.into())
 }
 
 /// One author.
@@ -106,8 +106,8 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(author): Path<AuthorId>,
-) -> ApiResult<Read<Author>> {
-    Ok(read(hall.author(&by, author).await?))
+) -> ApiResult<Tagged<Author>> {
+    Ok(hall.author(&by, author).await?.into())
 }
 
 /// Changes an author's name, emoji, colour or image.
@@ -123,11 +123,13 @@ pub async fn change(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(author): Path<AuthorId>,
+    IfMatch(precondition): IfMatch,
     Body(ask): Body<ChangeAuthor>,
-) -> ApiResult<Json<Author>> {
-    Ok(Json(
-        hall.change_author(&by, author, ask.into()).await?.into(),
-    ))
+) -> ApiResult<Tagged<Author>> {
+    let author = hall
+        .change_author(&by, author, precondition, ask.into())
+        .await?;
+    Ok(author.into())
 }
 
 /// The handle an author has, and those it may take back.
@@ -164,9 +166,11 @@ pub async fn set_handle(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(author): Path<AuthorId>,
+    IfMatch(precondition): IfMatch,
     Body(ask): Body<SetHandle>,
-) -> ApiResult<Json<Author>> {
-    Ok(Json(
-        hall.set_handle(&by, author, &ask.handle).await?.into(),
-    ))
+) -> ApiResult<Tagged<Author>> {
+    let author = hall
+        .set_handle(&by, author, precondition, &ask.handle)
+        .await?;
+    Ok(author.into())
 }

@@ -55,7 +55,8 @@ pub async fn whoami(State(hall): State<Hall>, anybody: Anybody) -> ApiResult<Jso
     let is_owner = caller.is_some_and(|caller| caller.identity == Identity::Owner);
     let caller = match caller {
         Some(caller) => {
-            let author = hall.own_author(&AnyCaller::admit(caller)?).await?.value;
+            let author = hall.own_author(&AnyCaller::admit(caller)?).await?;
+            let author = author.value.value;
             Some(WireCaller::new(&caller, author.display_name))
         }
         None => None,

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::AnyCaller,
-    entries::{EntriesAsk, PostText},
+    entries::{self, EntriesAsk, PostText},
     ids::{EntryId, RoomId},
 };
 use guildhall_hall::Hall;
@@ -14,11 +14,11 @@ use guildhall_wire::{
 
 use crate::{
     answers::{Read, read},
-    body::Body,
     errors::ApiResult,
     gates::By,
     path::Path,
     query::{FromQuery, Params, Query},
+    repeats::Sent,
 };
 
 /// Which run of entries is asked for.
@@ -47,17 +47,20 @@ pub async fn post(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-    Body(ask): Body<Post>,
+    Sent { ask, repeat }: Sent<Post>,
 ) -> ApiResult<(StatusCode, Json<Posted>)> {
     let text = PostText::parse(ask.text)?;
-    let entry = hall.post(&by, room, text).await?.into();
-    Ok((
-        StatusCode::CREATED,
-        Json(Posted {
-            entry,
-            turns: Vec::new(),
-        }),
-    ))
+    let once = repeat.answering(|entry: &entries::Entry| posted(entry.clone()));
+    let (status, answer) = posted(hall.post(&by, room, text, once).await?);
+    Ok((status, Json(answer)))
+}
+
+fn posted(entry: entries::Entry) -> (StatusCode, Posted) {
+    let answer = Posted {
+        entry: entry.into(),
+        turns: Vec::new(),
+    };
+    (StatusCode::CREATED, answer)
 }
 
 /// Reads a run of a room's entries, oldest first; without a position the newest.

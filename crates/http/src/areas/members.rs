@@ -5,13 +5,16 @@ use guildhall_domain::{
     callers::{AnyCaller, Human},
     ids::{AgentId, AuthorId, RoomId},
 };
-use guildhall_hall::{Hall, members::Named};
+use guildhall_hall::{
+    Hall,
+    members::{Joined, Named},
+};
 use guildhall_wire::{
     errors::ErrorEnvelope,
     members::{AddMember, ChangeMember, Member, Members},
 };
 
-use crate::{answers::Read, body::Body, errors::ApiResult, gates::By, path::Path};
+use crate::{answers::Read, body::Body, errors::ApiResult, gates::By, path::Path, repeats::Sent};
 
 /// Lists a room's members by joining.
 #[utoipa::path(get, path = "/api/rooms/{id}/members", tag = "members", operation_id = "listMembers",
@@ -44,21 +47,27 @@ pub async fn add(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(room): Path<RoomId>,
-    Body(ask): Body<AddMember>,
+    Sent { ask, repeat }: Sent<AddMember>,
 ) -> ApiResult<(StatusCode, Json<Member>)> {
     let named = match (&ask.author_id, &ask.agent_id) {
         (Some(author), _) => Named::Author(AuthorId::named(author)),
         (None, agent) => Named::Agent(AgentId::named(agent.as_deref().unwrap_or_default())),
     };
+    let once = repeat.answering(|joined: &Joined| answer(joined.clone()));
     let joined = hall
-        .add_member(&by, room, named, ask.response_mode.map(Into::into))
+        .add_member(&by, room, named, ask.response_mode.map(Into::into), once)
         .await?;
+    let (status, member) = answer(joined);
+    Ok((status, Json(member)))
+}
+
+fn answer(joined: Joined) -> (StatusCode, Member) {
     let status = if joined.is_new {
         StatusCode::CREATED
     } else {
         StatusCode::OK
     };
-    Ok((status, Json(joined.member.into())))
+    (status, joined.member.into())
 }
 
 /// Sets when a member answers.

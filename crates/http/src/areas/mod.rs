@@ -3,11 +3,13 @@
 pub mod agents;
 pub mod authors;
 pub mod callers;
+pub mod canvas;
 pub mod entries;
 pub mod members;
 pub mod operating;
 pub mod read_cursors;
 pub mod rooms;
+pub mod settings;
 pub mod signals;
 pub mod streams;
 pub mod tokens;

@@ -1,24 +1,30 @@
 //! Rooms: the listing, making and changing them.
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::{AnyCaller, Owner},
     ids::RoomId,
+    revisions::Revised,
     rooms::RoomKind,
 };
-use guildhall_hall::{Hall, rooms::RoomsAsk};
+use guildhall_hall::{
+    Hall,
+    rooms::{Made, RoomsAsk},
+};
 use guildhall_wire::{
     errors::ErrorEnvelope,
     rooms::{ChangeRoom, MakeRoom, RoomDetail, Rooms},
 };
 
 use crate::{
-    answers::{Read, read},
+    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
     path::Path,
+    preconditions::IfMatch,
     query::{FromQuery, Params, Query},
+    repeats::Sent,
 };
 
 /// Which rooms are listed.
@@ -77,15 +83,20 @@ pub async fn list(
 pub async fn make(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
-    Body(ask): Body<MakeRoom>,
-) -> ApiResult<(StatusCode, Json<RoomDetail>)> {
-    let made = hall.make_room(&by, ask.into()).await?;
-    let status = if made.is_new {
+    Sent { ask, repeat }: Sent<MakeRoom>,
+) -> ApiResult<Tagged<RoomDetail>> {
+    let once = repeat.answering(|made: &Made| (status(made), RoomDetail::from(made.room.clone())));
+    let made = hall.make_room(&by, ask.into(), once).await?;
+    let status = status(&made);
+    Ok(Tagged::changed(made.room.rev, made.room).with_status(status))
+}
+
+fn status(made: &Made) -> StatusCode {
+    if made.is_new {
         StatusCode::CREATED
     } else {
         StatusCode::OK
-    };
-    Ok((status, Json(made.room.into())))
+    }
 }
 
 /// One room with its members.
@@ -97,8 +108,14 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-) -> ApiResult<Read<RoomDetail>> {
-    Ok(read(hall.room(&by, room).await?))
+) -> ApiResult<Tagged<RoomDetail>> {
+    let seen = hall.room(&by, room).await?;
+    Ok(seen
+        .map(|value| Revised {
+            rev: value.rev,
+            value,
+        })
+        .into())
 }
 
 /// Changes a room's title, topic, archive state, fallback seat or limits.
@@ -115,7 +132,11 @@ pub async fn change(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(room): Path<RoomId>,
+    IfMatch(precondition): IfMatch,
     Body(ask): Body<ChangeRoom>,
-) -> ApiResult<Json<RoomDetail>> {
-    Ok(Json(hall.change_room(&by, room, ask.into()).await?.into()))
+) -> ApiResult<Tagged<RoomDetail>> {
+    let room = hall
+        .change_room(&by, room, precondition, ask.into())
+        .await?;
+    Ok(Tagged::changed(room.rev, room))
 }

@@ -4,6 +4,7 @@ use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::Owner,
     ids::{AgentId, TokenId},
+    tokens::Token,
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
@@ -11,7 +12,7 @@ use guildhall_wire::{
     tokens::{MintToken, MintedToken, Tokens},
 };
 
-use crate::{answers::Read, body::Body, errors::ApiResult, gates::By, path::Path};
+use crate::{answers::Read, errors::ApiResult, gates::By, path::Path, repeats::Sent};
 
 /// Lists an agent's tokens, never their texts.
 #[utoipa::path(get, path = "/api/agents/{id}/tokens", tag = "tokens", operation_id = "listTokens",
@@ -44,9 +45,10 @@ pub async fn mint(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(agent): Path<AgentId>,
-    Body(ask): Body<MintToken>,
+    Sent { ask, repeat }: Sent<MintToken>,
 ) -> ApiResult<(StatusCode, Json<MintedToken>)> {
-    let (token, secret) = hall.mint_token(&by, agent, ask.label).await?;
+    let once = repeat.answering_a_secret(|token: &Token| token.id.to_string());
+    let (token, secret) = hall.mint_token(&by, agent, ask.label, once).await?;
     Ok((
         StatusCode::CREATED,
         Json(MintedToken::new(token, secret.reveal())),

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
+use crate::canvas;
+
 const TABLE: &str = include_str!("../authority.tsv");
 /// An id that names nothing.
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
@@ -68,7 +70,7 @@ fn every_operation_has_a_row_with_its_gate_and_no_row_stands_for_nothing() {
 
 /// The row's path with ids of things that exist; the last one of a DELETE names nothing, so
 /// that the table changes nothing.
-fn address(row: &Row<'_>, room: &str, entry: &str, ada: &Caller) -> String {
+fn address(row: &Row<'_>, room: &str, entry: &str, page: &str, ada: &Caller) -> String {
     let is_agents = row.path.starts_with("/api/agents");
     let id = if is_agents { ada.agent() } else { room };
     let mut path = row.path.to_owned();
@@ -79,6 +81,7 @@ fn address(row: &Row<'_>, room: &str, entry: &str, ada: &Caller) -> String {
     path.replace("{id}", id)
         .replace("{authorId}", ada.author())
         .replace("{entryId}", entry)
+        .replace("{documentId}", page)
         .replace("{code}", "NOT_FOUND")
         .replace("{path}", "none.js")
 }
@@ -90,6 +93,11 @@ async fn every_kind_of_caller_gets_what_the_table_says() {
     let room = t.team().await;
     let entry = t.say(&t.owner(), &room, "hello").await;
     let entry = entry["id"].as_str().unwrap();
+    // Its thread has begun, so that asking for it once more changes nothing.
+    let page = canvas::open(&t.owner(), &room, 1).await;
+    let thread = format!("{}/thread", canvas::at(&room, &page));
+    t.owner().post(&thread, json!({})).await.ok(201);
+    let page = page["id"].as_str().unwrap();
     let document = document();
     let callers = [
         ("another user", t.stranger()),
@@ -104,7 +112,7 @@ async fn every_kind_of_caller_gets_what_the_table_says() {
     let before = t.rows();
     let mut wrong = Vec::new();
     for row in rows() {
-        let path = address(&row, &room, entry, &ada);
+        let path = address(&row, &room, entry, page, &ada);
         let operation = &document["paths"][row.path][row.method.to_lowercase()];
         let has_body = operation["requestBody"].is_object();
         for ((kind, caller), expected) in callers.iter().zip(&row.cells) {

@@ -25,7 +25,7 @@ async fn an_unknown_address_under_api_is_not_found_in_json() {
         "/api/rooms/x/y",
         "/api//rooms",
         "/api/ROOMS",
-        "/api/settings",
+        "/api/setting",
         "/api/search",
     ] {
         for method in ["GET", "POST", "OPTIONS"] {

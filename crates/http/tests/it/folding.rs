@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use guildhall_testkit::{Caller, Stream, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{Chance, list, text};
+use crate::{
+    canvas,
+    picking::{Chance, list, text},
+};
 
 /// What one viewer knows of a room from its stream alone.
 struct Known {
@@ -14,6 +17,8 @@ struct Known {
     stream: Stream,
     room: Value,
     entries: Vec<Value>,
+    /// Its canvas, in order.
+    documents: Vec<Value>,
     /// Who ever wrote here, by the entries seen.
     wrote: BTreeSet<String>,
 }
@@ -29,6 +34,7 @@ impl Known {
             stream,
             room: snapshot["room"].clone(),
             entries: Vec::new(),
+            documents: list(&snapshot["documents"]).clone(),
             wrote: BTreeSet::new(),
         };
         for entry in list(&snapshot["entries"]) {
@@ -75,6 +81,13 @@ impl Known {
                 }
             }
             "author_updated" => self.renamed(&data["author"]),
+            "canvas_document" => self.shown(&data["document"]),
+            "canvas_document_closed" => {
+                let id = &data["documentId"];
+                self.documents.retain(|document| document["id"] != *id);
+            }
+            // A slow test meets a heartbeat.
+            "position" => {}
             other => panic!("{other} is no event of a room"),
         }
     }
@@ -165,6 +178,13 @@ impl Known {
         }
     }
 
+    fn shown(&mut self, document: &Value) {
+        self.documents.retain(|known| known["id"] != document["id"]);
+        self.documents.push(document.clone());
+        self.documents
+            .sort_by_key(|document| std::cmp::Reverse(document["position"].as_u64()));
+    }
+
     /// How far others have read is told to them alone, so an agent's GET knows more of it.
     fn without_others_cursors(&self, mut room: Value) -> Value {
         let me = self.viewer.author();
@@ -196,6 +216,8 @@ impl Known {
             .await
             .ok(200);
         assert_eq!(page["entries"], json!(self.entries), "after {step}");
+        let canvas = self.viewer.get(&format!("{path}/canvas")).await.ok(200);
+        assert_eq!(canvas["documents"], json!(self.documents), "after {step}");
     }
 }
 
@@ -228,7 +250,13 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
             let who = *chance.one(&[&owner, &bob]);
             let somebody = *chance.one(&[&owner, &ada, &bob]);
             let seat = format!("{path}/members/{}", who.author());
-            let (step, answer) = match chance.below(14) {
+            let canvas = canvas::of(&room);
+            let documents = owner.get(&canvas).await.ok(200)["documents"].take();
+            let document = match list(&documents).as_slice() {
+                [] => canvas.clone(),
+                documents => canvas::at(&room, chance.one(documents)),
+            };
+            let (step, answer) = match chance.below(22) {
                 0..=3 => {
                     let words = *chance.one(&["plain", "@ada @boss", "`@ada` @bob"]);
                     let post = json!({"text": words});
@@ -265,6 +293,27 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
                         "fallbackSeatAuthorId": (chance.below(2) == 0).then_some(ada.author())});
                     ("a change", owner.patch(&path, limits).await)
                 }
+                13..=15 => {
+                    let page = canvas::page(chance.below(30));
+                    ("a page", somebody.post(&canvas, page).await)
+                }
+                16 => {
+                    let change =
+                        json!({"pinned": chance.below(2) == 0, "activate": chance.below(2) == 0});
+                    ("a place", somebody.patch(&document, change).await)
+                }
+                17..=19 => {
+                    let ask = json!({"editing": chance.below(4) > 0});
+                    let editing = format!("{document}/editing");
+                    ("an edit", somebody.post(&editing, ask).await)
+                }
+                20 => (
+                    "a thread",
+                    somebody
+                        .post(&format!("{document}/thread"), json!({}))
+                        .await,
+                ),
+                21 if chance.below(3) == 0 => ("a close", somebody.delete(&document).await),
                 _ => {
                     let handle = *chance.one(&["", "boss", "chief"]);
                     (
@@ -283,6 +332,7 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
             );
             let step = format!("step {n}, {step} ({} {})", answer.asked, answer.status);
             owner.patch(&path, json!({"topic": step})).await.ok(200);
+            t.hall().end_expired_edits().await.unwrap();
             let newest = t.events().place().unsigned_abs();
             for viewer in &mut viewers {
                 viewer.catch_up(newest).await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::picking::text;
 
 #[tokio::test]
-async fn every_answer_carries_an_id_and_is_kept_by_nobody() {
+async fn every_answer_carries_an_id_and_is_kept_by_no_shared_cache() {
     let t = TestHall::open().await;
     let ask = |id: &str| {
         t.owner()
@@ -33,10 +33,14 @@ async fn every_answer_carries_an_id_and_is_kept_by_nobody() {
             "{path}"
         );
     }
-    assert_eq!(
-        t.owner().get("/api/rooms").await.header("cache-control"),
-        "no-store"
-    );
+    for (path, kept) in [
+        ("/api/rooms", "private, no-cache"),
+        ("/api/auth/whoami", "no-store"),
+        ("/api/none", "no-store"),
+    ] {
+        let answer = t.owner().get(path).await;
+        assert_eq!(answer.header("cache-control"), kept, "{path}");
+    }
 }
 
 #[tokio::test]

@@ -111,7 +111,7 @@ fn room_data(cursor: u64, snapshot: RoomSnapshot) -> wire::RoomSnapshot {
             .map(Into::into)
             .collect(),
         thread_roots: Vec::new(),
-        documents: Vec::new(),
+        documents: snapshot.documents.into_iter().map(Into::into).collect(),
         turns: Vec::new(),
     }
 }

@@ -1,0 +1,383 @@
+//! Settings: what the owner can set, each with its type, bounds and default.
+//! Pure: values are kept by `store::settings`, changed by `hall::settings`.
+
+use serde::Serialize;
+
+use crate::{Refusal, limits, outcome::Invalid, rooms::TURN_LIMITS_DEFAULT};
+
+/// A setting's value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// On or off.
+    Flag(bool),
+    /// A whole number.
+    Number(u64),
+    /// A text.
+    Text(String),
+    /// A list of texts.
+    Texts(Vec<String>),
+}
+
+impl Value {
+    /// The number it is; 0 for anything else.
+    pub fn number(&self) -> u64 {
+        match self {
+            Self::Number(number) => *number,
+            Self::Flag(_) | Self::Text(_) | Self::Texts(_) => 0,
+        }
+    }
+
+    /// Whether it is on.
+    pub fn is_on(&self) -> bool {
+        *self == Self::Flag(true)
+    }
+
+    /// The text it is; `""` for anything else.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Flag(_) | Self::Number(_) | Self::Texts(_) => "",
+        }
+    }
+
+    /// The texts it lists; none for anything else.
+    pub fn texts(&self) -> &[String] {
+        match self {
+            Self::Texts(texts) => texts,
+            Self::Flag(_) | Self::Number(_) | Self::Text(_) => &[],
+        }
+    }
+}
+
+/// Which values a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// On or off.
+    Flag {
+        /// Unless it is set.
+        default: bool,
+    },
+    /// A whole number.
+    Number {
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+        /// Unless it is set.
+        default: u64,
+    },
+    /// One of some words.
+    Word {
+        /// The words; the first is the default.
+        words: &'static [&'static str],
+    },
+    /// A line of text, empty unless it is set.
+    Text {
+        /// Characters at most.
+        max: usize,
+    },
+    /// Lines of text; none unless it is set.
+    Texts {
+        /// Characters of each at most.
+        max: usize,
+        /// Lines at most.
+        count: usize,
+    },
+}
+
+/// A setting.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name, dotted.
+    pub key: &'static str,
+    /// Which values it takes.
+    pub kind: Kind,
+    /// Whether a change counts only from the next start on.
+    pub restart_needed: bool,
+    /// One sentence for a person.
+    pub description: &'static str,
+}
+
+macro_rules! settings {
+    ($($(#[$doc:meta])* $name:ident = $key:literal, $kind:expr, $restart:literal, $description:literal;)+) => {
+        $(
+            #[doc = $description]
+            pub static $name: Setting = Setting {
+                key: $key,
+                kind: $kind,
+                restart_needed: $restart,
+                description: $description,
+            };
+        )+
+
+        /// Every setting, by key.
+        pub static ALL: &[&Setting] = &[$(&$name),+];
+    };
+}
+
+const FOLDERS: Kind = Kind::Texts {
+    max: limits::CWD_CHARS_MAX,
+    count: 100,
+};
+const NAMES: Kind = Kind::Texts {
+    max: 300,
+    count: 100,
+};
+
+const fn number(min: u64, max: u64, default: u64) -> Kind {
+    Kind::Number { min, max, default }
+}
+
+settings! {
+    FILES_PEOPLE = "files.people", Kind::Word { words: &["none", "boundary"] }, false,
+        "Which files people other than the owner reach: none, or those beneath files.roots.";
+    FILES_ROOTS = "files.roots", FOLDERS, true,
+        "The folders agents work beneath; empty for home, the temporary folder and the one the server was started in.";
+    ATTACHMENT_BYTES_MAX = "rooms.attachmentBytesMax", number(1, 1 << 30, 10 << 20), false,
+        "Bytes of one attachment.";
+    ATTACHMENT_STORE_BYTES_MAX = "rooms.attachmentStoreBytesMax", number(0, 1 << 50, 5 << 30), false,
+        "Bytes of all attachments together.";
+    ATTACHMENTS_PER_ENTRY_MAX = "rooms.attachmentsPerEntryMax", number(0, 100, 10), false,
+        "Attachments of one post.";
+    DEFAULT_AGENT = "rooms.defaultAgent", Kind::Text { max: 200 }, false,
+        "The id of the agent that answers in the team room when nobody else is named; empty for the first one registered.";
+    MAX_AGENT_DEPTH = "rooms.maxAgentDepth", number(0, 100, TURN_LIMITS_DEFAULT.max_agent_depth as u64), false,
+        "How many automatic replies may follow a person's post; 0 stops them all.";
+    MAX_AUTO_TURNS_PER_ROOM_PER_HOUR = "rooms.maxAutoTurnsPerRoomPerHour", number(0, 10_000, TURN_LIMITS_DEFAULT.max_auto_turns_per_hour as u64), false,
+        "Automatic turns of one room in an hour.";
+    MAX_AUTO_TURNS_TOTAL_PER_HOUR = "rooms.maxAutoTurnsTotalPerHour", number(0, 100_000, 5_000), false,
+        "Automatic turns of all rooms together in an hour.";
+    MAX_CANVAS_OPS_PER_TURN = "rooms.maxCanvasOpsPerTurn", number(1, 10, 3), false,
+        "Canvas changes of one turn.";
+    MAX_CONCURRENT_TURNS_PER_AGENT = "rooms.maxConcurrentTurnsPerAgent", number(1, 8, 3), false,
+        "Turns one agent takes at the same time.";
+    MAX_POSTS_PER_TURN = "rooms.maxPostsPerTurn", number(1, 10, 3), false,
+        "Posts of one turn.";
+    MAX_TURNS_PER_AGENT_PER_CASCADE = "rooms.maxTurnsPerAgentPerCascade", number(1, 100, TURN_LIMITS_DEFAULT.max_turns_per_agent_per_cascade as u64), false,
+        "Turns one agent takes in one room after one post of a person.";
+    TURN_LIMITS_ENABLED = "rooms.turnLimitsEnabled", Kind::Flag { default: true }, false,
+        "Whether the limits of automatic turns count; off lifts them all.";
+    DEFAULT_RUNTIME = "runtimes.default", Kind::Text { max: 64 }, false,
+        "The runtime of agents that are registered without one; empty for the first one there is.";
+    ALLOWED_HOSTS = "server.allowedHosts", NAMES, true,
+        "Further host names this server answers to.";
+    ALLOWED_ORIGINS = "server.allowedOrigins", NAMES, true,
+        "Further origins whose pages may call this server.";
+}
+
+/// The setting with this key.
+pub fn find(key: &str) -> Option<&'static Setting> {
+    ALL.iter().find(|setting| setting.key == key).copied()
+}
+
+impl Setting {
+    /// Its value unless it is set.
+    pub fn default(&self) -> Value {
+        match self.kind {
+            Kind::Flag { default } => Value::Flag(default),
+            Kind::Number { default, .. } => Value::Number(default),
+            Kind::Word { words } => Value::Text(words.first().copied().unwrap_or("").to_owned()),
+            Kind::Text { .. } => Value::Text(String::new()),
+            Kind::Texts { .. } => Value::Texts(Vec::new()),
+        }
+    }
+
+    /// Takes a value.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        let line = |text: &str, max: usize| match text {
+            _ if text.chars().count() > max => Err(format!("must have at most {max} characters")),
+            _ if text.chars().any(char::is_control) => {
+                Err("must not hold control characters".to_owned())
+            }
+            _ => Ok(()),
+        };
+        match (self.kind, value) {
+            (Kind::Flag { .. }, Value::Flag(_)) => Ok(()),
+            (Kind::Number { min, max, .. }, Value::Number(number)) => {
+                if (min..=max).contains(number) {
+                    Ok(())
+                } else {
+                    Err(format!("must be {min} to {max}"))
+                }
+            }
+            (Kind::Word { words }, Value::Text(word)) if words.contains(&word.as_str()) => Ok(()),
+            (Kind::Word { words }, _) => Err(format!("must be one of {}", words.join(", "))),
+            (Kind::Text { max }, Value::Text(text)) => line(text, max),
+            (Kind::Texts { max, count }, Value::Texts(texts)) => {
+                if texts.len() > count {
+                    return Err(format!("must have at most {count} items"));
+                }
+                texts.iter().try_for_each(|text| line(text, max))
+            }
+            (Kind::Flag { .. }, _) => Err("must be true or false".to_owned()),
+            (Kind::Number { .. }, _) => {
+                Err("must be a whole number that is not negative".to_owned())
+            }
+            (Kind::Text { .. }, _) => Err("must be text".to_owned()),
+            (Kind::Texts { .. }, _) => Err("must be a list of texts".to_owned()),
+        }
+    }
+}
+
+/// Who said what a setting is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nobody.
+    Default,
+    /// The configuration file.
+    File,
+    /// The environment.
+    Env,
+    /// The command line.
+    Flag,
+    /// A person, here.
+    Stored,
+}
+
+impl Source {
+    /// Every source with its word.
+    pub const WORDS: [(Self, &str); 5] = [
+        (Self::Default, "default"),
+        (Self::File, "file"),
+        (Self::Env, "env"),
+        (Self::Flag, "flag"),
+        (Self::Stored, "stored"),
+    ];
+
+    /// Whether nobody can set it here.
+    pub fn is_fixed(self) -> bool {
+        matches!(self, Self::Env | Self::Flag)
+    }
+}
+
+/// What a setting is now, and who said so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Current {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// Its value.
+    pub value: Value,
+    /// Who said so.
+    pub source: Source,
+}
+
+impl Current {
+    /// Joins what is stored here with what was configured outside: a flag or the environment
+    /// wins over what is stored, that over the file, and that over the default.
+    pub fn join(
+        setting: &'static Setting,
+        stored: Option<Value>,
+        configured: Option<(Source, Value)>,
+    ) -> Self {
+        let (source, value) = match (stored, configured) {
+            (_, Some((source, value))) if source.is_fixed() => (source, value),
+            (Some(value), _) => (Source::Stored, value),
+            (None, Some((source, value))) => (source, value),
+            (None, None) => (Source::Default, setting.default()),
+        };
+        Self {
+            setting,
+            value,
+            source,
+        }
+    }
+}
+
+/// A change of settings: each key with its new value, `None` to drop the stored one.
+pub type SettingsPatch = Vec<(String, Option<Value>)>;
+
+/// Checks a change as a whole.
+///
+/// # Errors
+/// [`Refusal::UnknownSetting`] with every key there is not, else [`Refusal::Validation`] with
+/// everything that is wrong.
+///
+/// Source: contract 1.12b.
+pub fn check(patch: &SettingsPatch) -> Result<(), Refusal> {
+    let unknown: Vec<String> = patch
+        .iter()
+        .filter(|(key, _)| find(key).is_none())
+        .map(|(key, _)| key.clone())
+        .collect();
+    if !unknown.is_empty() {
+        return Err(Refusal::UnknownSetting(unknown));
+    }
+    let mut invalid = Invalid::default();
+    for (key, value) in patch {
+        let Some((setting, value)) = find(key).zip(value.as_ref()) else {
+            continue;
+        };
+        if let Err(problem) = setting.check(value) {
+            invalid.field(key, problem);
+        }
+    }
+    if invalid.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::Validation(invalid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stand_in_order_and_defaults_fit_their_own_kind() {
+        for pair in ALL.windows(2) {
+            assert!(pair[0].key < pair[1].key, "{}", pair[1].key);
+        }
+        for setting in ALL {
+            assert_eq!(setting.check(&setting.default()), Ok(()), "{}", setting.key);
+        }
+    }
+
+    #[test]
+    fn a_value_fits_its_kind_or_is_told_why_not() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        for (setting, value, fits) in [
+            (&MAX_AGENT_DEPTH, Value::Number(0), true),
+            (&MAX_AGENT_DEPTH, Value::Number(101), false),
+            (&MAX_AGENT_DEPTH, text("3"), false),
+            (&TURN_LIMITS_ENABLED, Value::Flag(false), true),
+            (&TURN_LIMITS_ENABLED, Value::Number(1), false),
+            (&FILES_PEOPLE, text("boundary"), true),
+            (&FILES_PEOPLE, text("everything"), false),
+            (&ALLOWED_HOSTS, Value::Texts(vec!["a".to_owned()]), true),
+            (&ALLOWED_HOSTS, Value::Texts(vec!["a\nb".to_owned()]), false),
+            (&ALLOWED_HOSTS, text("a"), false),
+            (&DEFAULT_RUNTIME, text(&"x".repeat(65)), false),
+        ] {
+            assert_eq!(
+                setting.check(&value).is_ok(),
+                fits,
+                "{}: {value:?}",
+                setting.key
+            );
+        }
+    }
+
+    #[test]
+    fn flag_and_environment_win_over_what_is_stored_and_that_over_the_file() {
+        let number = |n| Some(Value::Number(n));
+        for (stored, configured, value, source) in [
+            (None, None, 30, Source::Default),
+            (None, Some(Source::File), 1, Source::File),
+            (number(2), Some(Source::File), 2, Source::Stored),
+            (number(2), Some(Source::Env), 1, Source::Env),
+            (number(2), Some(Source::Flag), 1, Source::Flag),
+            (number(2), None, 2, Source::Stored),
+        ] {
+            let configured = configured.map(|source| (source, Value::Number(1)));
+            let current = Current::join(&MAX_AGENT_DEPTH, stored, configured);
+            assert_eq!(
+                (current.value, current.source),
+                (Value::Number(value), source)
+            );
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Posts that come again with their idempotency key. Source: contract 1.7.
+
+use guildhall_testkit::{Answer, Caller, TestHall};
+use serde_json::{Value, json};
+
+use crate::canvas;
+
+const A_DAY_S: i64 = 24 * 3_600;
+
+async fn post(by: &Caller, path: &str, key: &str, body: Value) -> Answer {
+    by.ask("POST", path)
+        .header("idempotency-key", key)
+        .json(&body)
+        .send()
+        .await
+}
+
+fn said_again(first: &Answer, again: &Answer) {
+    assert_eq!(first.header("idempotency-replayed"), "");
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    assert_eq!((first.status, &first.bytes), (again.status, &again.bytes));
+}
+
+#[tokio::test]
+async fn a_repeated_post_has_one_effect_and_one_event_set_also_over_a_restart() {
+    let mut t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let path = format!("/api/rooms/{room}/entries");
+    let hello = json!({"text": "hello"});
+    let first = post(&owner, &path, "k-1", hello.clone()).await;
+    assert_eq!(first.status, 201);
+    let rows = t.rows();
+    said_again(&first, &post(&owner, &path, "k-1", hello.clone()).await);
+    t.restart().await;
+    said_again(&first, &post(&t.owner(), &path, "k-1", hello).await);
+    assert_eq!(t.rows(), rows);
+}
+
+#[tokio::test]
+async fn every_post_that_changes_something_is_answered_again() {
+    let t = TestHall::open().await;
+    let (owner, ada) = (t.owner(), t.agent("ada").await);
+    let room = t.channel(&owner, "Ops", &[]).await;
+    let document = canvas::open(&owner, &room, 1).await;
+    for (path, body) in [
+        (
+            "/api/rooms".to_owned(),
+            json!({"kind": "channel", "title": "News"}),
+        ),
+        (
+            format!("/api/rooms/{room}/members"),
+            json!({"authorId": ada.author()}),
+        ),
+        (format!("/api/rooms/{room}/entries"), json!({"text": "hi"})),
+        (
+            canvas::of(&room),
+            json!({"content": {"type": "json", "data": 1}}),
+        ),
+        (
+            format!("{}/thread", canvas::at(&room, &document)),
+            json!({}),
+        ),
+        (
+            "/api/agents".to_owned(),
+            json!({"name": "bob", "cwd": t.folder("bob")}),
+        ),
+    ] {
+        let first = post(&owner, &path, "same", body.clone()).await;
+        assert_eq!(first.status, 201, "{}", first.text());
+        let rows = t.rows();
+        said_again(&first, &post(&owner, &path, "same", body).await);
+        assert_eq!(t.rows(), rows, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_its_caller_path_and_body() {
+    let t = TestHall::open().await;
+    let (owner, ada) = (t.owner(), t.agent("ada").await);
+    let (team, ops) = (t.team().await, t.channel(&owner, "Ops", &[&ada]).await);
+    let entries = |room: &str| format!("/api/rooms/{room}/entries");
+    let one = json!({"text": "one"});
+    let first = post(&owner, &entries(&team), "k", one.clone())
+        .await
+        .ok(201);
+    for (caller, room) in [(&ada, &team), (&owner, &ops)] {
+        let other = post(caller, &entries(room), "k", one.clone()).await.ok(201);
+        assert_ne!(other["entry"]["id"], first["entry"]["id"]);
+    }
+    let rows = t.rows();
+    let other = post(&owner, &entries(&team), "k", json!({"text": "two"})).await;
+    other.refused(422, "IDEMPOTENCY_KEY_REUSED");
+    for key in ["", "a b", "é"] {
+        let wrong = post(&owner, &entries(&team), key, one.clone()).await;
+        wrong.refused(400, "VALIDATION_FAILED");
+    }
+    assert_eq!(t.rows(), rows);
+}
+
+#[tokio::test]
+async fn a_refused_post_leaves_its_key_unused() {
+    let t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.channel(&t.owner(), "Ops", &[]).await);
+    let (path, body) = (
+        format!("/api/rooms/{room}/entries"),
+        json!({"text": "now?"}),
+    );
+    let archive = |archived: bool| json!({"archived": archived});
+    let room_path = format!("/api/rooms/{room}");
+    owner.patch(&room_path, archive(true)).await.ok(200);
+    let refused = post(&owner, &path, "k", body.clone()).await;
+    refused.refused(409, "ROOM_ARCHIVED");
+    owner.patch(&room_path, archive(false)).await.ok(200);
+    let done = post(&owner, &path, "k", body).await;
+    assert_eq!(
+        (done.status, done.header("idempotency-replayed")),
+        (201, "")
+    );
+}
+
+#[tokio::test]
+async fn a_repeat_never_shows_a_secret_again() {
+    let t = TestHall::open().await;
+    let (owner, ada) = (t.owner(), t.agent("ada").await);
+    let path = format!("/api/agents/{}/tokens", ada.agent());
+    let label = json!({"label": "laptop"});
+    let minted = post(&owner, &path, "k", label.clone()).await.ok(201);
+    let rows = t.rows();
+    assert!(!rows.contains(minted["token"].as_str().unwrap()));
+    let again = post(&owner, &path, "k", label).await;
+    let details = again.refused(409, "SECRET_ALREADY_SHOWN");
+    assert_eq!(details, json!({"id": minted["id"]}));
+    assert_eq!(t.rows(), rows);
+}
+
+#[tokio::test]
+async fn a_key_counts_for_a_day() {
+    let t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let (path, body) = (format!("/api/rooms/{room}/entries"), json!({"text": "x"}));
+    let first = post(&owner, &path, "k", body.clone()).await;
+    t.pass(A_DAY_S - 1);
+    said_again(&first, &post(&owner, &path, "k", body.clone()).await);
+    t.pass(1);
+    let fresh = post(&owner, &path, "k", body).await;
+    assert_eq!(
+        (fresh.status, fresh.header("idempotency-replayed")),
+        (201, "")
+    );
+}
+
+#[tokio::test]
+async fn many_at_once_have_one_effect() {
+    let t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let path = format!("/api/rooms/{room}/entries");
+    let mut asking = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let (owner, path) = (owner.clone(), path.clone());
+        asking.spawn(async move { post(&owner, &path, "k", json!({"text": "once"})).await });
+    }
+    for answer in asking.join_all().await {
+        match answer.status {
+            201 => {}
+            _ => {
+                assert_eq!(answer.header("retry-after"), "1");
+                answer.refused(409, "IDEMPOTENCY_IN_PROGRESS");
+            }
+        }
+    }
+    let page = owner.get(&path).await.ok(200);
+    assert_eq!(page["entries"].as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,152 @@
+//! Settings: what a person stored here, and what was configured at the last start.
+
+use std::collections::HashMap;
+
+use guildhall_domain::{
+    Result,
+    rooms::TurnLimits,
+    settings::{self, ALL, Current, Setting, Source, Value},
+};
+
+use crate::{
+    Rx, Tx,
+    rows::{self, word, word_of},
+};
+
+/// What was configured outside: by the file, the environment or a flag.
+pub type Configured = Vec<(&'static Setting, Source, Value)>;
+
+/// A setting's row.
+struct Row {
+    stored: Option<Value>,
+    configured: Option<(Source, Value)>,
+}
+
+/// What every setting is now, by key.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn all(db: &Rx<'_>) -> Result<Vec<Current>> {
+    let mut rows = rows_by_key(db)?;
+    Ok(ALL
+        .iter()
+        .map(|setting| current(setting, rows.remove(setting.key)))
+        .collect())
+}
+
+/// What one setting is now.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn get(db: &Rx<'_>, setting: &'static Setting) -> Result<Current> {
+    let row = db.first(
+        "SELECT key, stored, configured, source FROM settings WHERE key = $1",
+        [setting.key],
+        read,
+    )?;
+    Ok(current(setting, row.map(|(_, row)| row)))
+}
+
+/// The installation's turn limits.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn turn_limits(db: &Rx<'_>) -> Result<TurnLimits> {
+    let mut rows = rows_by_key(db)?;
+    let mut value = |setting: &'static Setting| current(setting, rows.remove(setting.key)).value;
+    let small = |value: Value| u32::try_from(value.number()).unwrap_or(u32::MAX);
+    Ok(TurnLimits {
+        turn_limits_enabled: value(&settings::TURN_LIMITS_ENABLED).is_on(),
+        max_agent_depth: small(value(&settings::MAX_AGENT_DEPTH)),
+        max_turns_per_agent_per_cascade: small(value(&settings::MAX_TURNS_PER_AGENT_PER_CASCADE)),
+        max_auto_turns_per_hour: small(value(&settings::MAX_AUTO_TURNS_PER_ROOM_PER_HOUR)),
+    })
+}
+
+/// Stores a value, or drops the stored one.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn store(tx: &mut Tx<'_>, setting: &Setting, value: Option<&Value>) -> Result<()> {
+    let json = value.map(text).transpose()?;
+    tx.run(
+        "INSERT INTO settings (key, stored) VALUES ($1, $2)
+         ON CONFLICT (key) DO UPDATE SET stored = excluded.stored",
+        (setting.key, json),
+    )?;
+    Ok(())
+}
+
+/// Notes what is configured at this start, and forgets what was at the last.
+///
+/// # Errors
+/// A fault when the engine refuses a row.
+pub fn configure(tx: &mut Tx<'_>, configured: &Configured) -> Result<()> {
+    tx.run("UPDATE settings SET configured = NULL, source = ''", [])?;
+    for (setting, source, value) in configured {
+        tx.run(
+            "INSERT INTO settings (key, configured, source) VALUES ($1, $2, $3)
+             ON CONFLICT (key) DO UPDATE
+             SET configured = excluded.configured, source = excluded.source",
+            (setting.key, text(value)?, word_of(*source, &Source::WORDS)),
+        )?;
+    }
+    Ok(())
+}
+
+fn text(value: &Value) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| rows::broken("writing a setting", error))
+}
+
+fn rows_by_key(db: &Rx<'_>) -> Result<HashMap<String, Row>> {
+    let rows = db.all(
+        "SELECT key, stored, configured, source FROM settings",
+        [],
+        read,
+    )?;
+    Ok(rows.into_iter().collect())
+}
+
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<(String, Row)> {
+    let value = |column: usize| -> rusqlite::Result<Option<Value>> {
+        let text: Option<String> = row.get(column)?;
+        Ok(text.as_deref().and_then(parse))
+    };
+    let configured = match value(2)? {
+        Some(value) => Some((word(row, 3, &Source::WORDS)?, value)),
+        None => None,
+    };
+    Ok((
+        row.get(0)?,
+        Row {
+            stored: value(1)?,
+            configured,
+        },
+    ))
+}
+
+/// Reads a value back; one of a form that no setting has counts as not there.
+fn parse(text: &str) -> Option<Value> {
+    match serde_json::from_str(text).ok()? {
+        serde_json::Value::Bool(flag) => Some(Value::Flag(flag)),
+        serde_json::Value::Number(number) => number.as_u64().map(Value::Number),
+        serde_json::Value::String(text) => Some(Value::Text(text)),
+        serde_json::Value::Array(items) => items
+            .into_iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect::<Option<_>>()
+            .map(Value::Texts),
+        serde_json::Value::Null | serde_json::Value::Object(_) => None,
+    }
+}
+
+/// A value that a newer or older version wrote and this one would not take is not used.
+fn current(setting: &'static Setting, row: Option<Row>) -> Current {
+    let fits = |value: &Value| setting.check(value).is_ok();
+    let (stored, configured) = row.map_or((None, None), |row| (row.stored, row.configured));
+    Current::join(
+        setting,
+        stored.filter(fits),
+        configured.filter(|(_, value)| fits(value)),
+    )
+}

@@ -1,0 +1,41 @@
+//! Answers kept for repeated posts.
+
+use guildhall_domain::{
+    Moment,
+    repeats::{Answered, AnsweredBody, Claim},
+};
+use guildhall_store::{Store, repeats};
+use guildhall_world::scratch::Scratch;
+
+#[tokio::test]
+async fn answers_go_when_they_are_old_a_batch_at_a_time() {
+    let scratch = Scratch::new("repeats");
+    let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
+    let at = Moment::from_millis;
+    let answered = Answered {
+        status: 201,
+        body: AnsweredBody::Json(b"{}".to_vec()),
+    };
+    let (kept, dropped) = store
+        .write(move |tx| {
+            for n in 0..4 {
+                let claim = Claim {
+                    id: [n; 32],
+                    fingerprint: [9; 32],
+                };
+                repeats::keep(tx, &claim, &answered, at(i64::from(n)))?;
+            }
+            let dropped = [
+                repeats::drop_before(tx, at(2), 2)?,
+                repeats::drop_before(tx, at(2), 2)?,
+            ];
+            let mut kept = Vec::new();
+            for n in 0..4 {
+                kept.push(repeats::find(tx, &[n; 32], at(-1))?.is_some());
+            }
+            Ok((kept, dropped))
+        })
+        .await
+        .unwrap();
+    assert_eq!((kept, dropped), (vec![false, false, false, true], [2, 1]));
+}
