@@ -110,13 +110,13 @@ fn main() {}
 `;
 
 /** One document of each kind; `elsewhere` is another server, `as` the agent in whose folder the files lie. */
-export function everyKind(house: House, as: AgentVoice, elsewhere: string): Shown[] {
+export function everyKind(house: House, as: AgentVoice, elsewhere: string, rows = 1_200): Shown[] {
   const folder = house.folder(as.agent.name);
   const file = (name: string) => {
     writeFileSync(join(folder, name), 'text\n');
     return join(folder, name);
   };
-  const stones = Array.from({ length: 1_200 }, (_, at) => `stone ${at},"a, ""b"""`).join('\n');
+  const stones = Array.from({ length: rows }, (_, at) => `stone ${at},"a, ""b"""`).join('\n');
   return [
     { type: 'markdown', title: 'Plan', content: MARKDOWN },
     { type: 'url', title: 'Site', url: `${elsewhere}/page` },

@@ -1,6 +1,8 @@
 /** The canvas of one room: its documents kept true by events, and which of them this reader looks at. */
 
 import { SvelteMap, SvelteSet } from 'svelte/reactivity';
+import { api } from '../api/client';
+import type { CanvasDocument } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
@@ -8,7 +10,6 @@ import { keep, kept } from '../ui/storage';
 import { toasts } from '../ui/toasts.svelte';
 import { draftsOf, keepDraft, type Draft, type Drafts } from './drafts';
 import { foldCanvas, inTabOrder, neighbour } from './fold';
-import { canvasApi, type CanvasDocument } from './pending';
 
 /** Since when somebody edits; not `exact` when they already did when this page first saw the document. */
 export type EditingSince = { by: string; at: string; exact: boolean };
@@ -53,7 +54,7 @@ export class Canvas {
   load = async (): Promise<void> => {
     try {
       await readAndFold(
-        () => canvasApi.list(this.roomId),
+        () => api.canvas.list(this.roomId),
         ({ documents }, seq) => this.#take(documents, seq),
         this.fold,
       );
@@ -65,7 +66,7 @@ export class Canvas {
 
   /** Reads one document again, when a refusal said that it is not what it was. */
   async reread(documentId: string): Promise<CanvasDocument> {
-    const { body } = await canvasApi.one(this.roomId, documentId);
+    const { body } = await api.canvas.one(this.roomId, documentId);
     this.put(body);
     return body;
   }

@@ -1,10 +1,11 @@
 /** One person's editing of one document: the lock while it lasts, the draft, and what happens when somebody was quicker. */
 
+import { api } from '../api/client';
+import type { CanvasDocument } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
 import type { Canvas } from './canvas.svelte';
 import { textOf, withText, type Content } from './content';
 import { merged } from './diff';
-import { canvasApi, type CanvasDocument } from './pending';
 
 /** The lock lasts 45 s; a page that lives tells so this often. Source: contract 2.5. */
 const RENEW_MS = 15_000;
@@ -68,7 +69,7 @@ export class Editing {
     clearInterval(this.#renewal);
     clearTimeout(this.#retry);
     // A lock that is not given back runs out by itself.
-    if (this.holder === '') canvasApi.editing(this.#canvas.roomId, this.id, false, leaving).catch(() => {});
+    if (this.holder === '') api.canvas.edit(this.#canvas.roomId, this.id, false, leaving).catch(() => {});
   }
 
   write(text: string): void {
@@ -99,7 +100,7 @@ export class Editing {
     this.error = null;
     for (let tries = 1; ; tries++) {
       try {
-        this.#canvas.put(await canvasApi.change(this.#canvas.roomId, this.id, { content }, this.base.rev));
+        this.#canvas.put(await api.canvas.change(this.#canvas.roomId, this.id, { content }, this.base.rev));
         this.#canvas.keepDraft(this.id, null);
         this.saved = true;
         this.stop();
@@ -186,10 +187,10 @@ export class Editing {
 
   async #lock(): Promise<void> {
     try {
-      await canvasApi.editing(this.#canvas.roomId, this.id, true);
+      await api.canvas.edit(this.#canvas.roomId, this.id, true);
       this.holder = '';
       // The answer may come after one has left: then the lock is not wanted any more.
-      if (this.#ended) await canvasApi.editing(this.#canvas.roomId, this.id, false);
+      if (this.#ended) await api.canvas.edit(this.#canvas.roomId, this.id, false);
     } catch (caught) {
       const error = asApiError(caught);
       if (error.code === 'CANVAS_BEING_EDITED') this.holder = holderOf(error);

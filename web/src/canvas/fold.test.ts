@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { CanvasDocument } from '../api/types';
 import type { HallEvent } from '../events/frames';
 import { foldCanvas, inTabOrder, neighbour } from './fold';
-import type { CanvasDocument } from './pending';
 
 const document = (id: string, more: Partial<CanvasDocument> = {}) => ({ id, rev: 1, position: 1, pinned: false, ...more }) as CanvasDocument;
 const event = (type: string, data: Record<string, unknown>): HallEvent => ({ seq: 5, scope: 'room:r', type, at: 't', actorId: null, data });

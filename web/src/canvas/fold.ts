@@ -1,7 +1,7 @@
 /** What an event does to the documents of a canvas, and the order they stand in. Pure. */
 
+import type { CanvasDocument } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import type { CanvasDocument } from './pending';
 
 export type Folded =
   | { kind: 'put'; document: CanvasDocument }
