@@ -175,6 +175,8 @@ export type Look = {
   width?: number;
   height?: number;
   withoutLocks?: boolean;
+  /** The one other origin that a person clicks in this window. */
+  clicked?: string;
   /** Another address of the same server. */
   at?: string;
   /** False where nobody is signed in yet, so that no stream can be live. */
@@ -196,10 +198,11 @@ export const test = base.extend<Fixtures>({
     const strangers: string[] = [];
     const broken: string[] = [];
     await use({
-      async open(path, { theme = 'light', width = 1280, height = 800, withoutLocks = false, at = house.url, live: waits = true } = {}) {
+      async open(path, look = {}) {
+        const { theme = 'light', width = 1280, height = 800, withoutLocks = false, clicked = '', at = house.url, live: waits = true } = look;
         const context = await newContext(browser, theme, width, height);
         opened.push(context);
-        watch(context, at, strangers, broken);
+        watch(context, [at, clicked], strangers, broken);
         // As on plain http off loopback, where the browser offers no Web Locks.
         if (withoutLocks) await context.addInitScript('delete Navigator.prototype.locks');
         const page = await context.newPage();
@@ -219,10 +222,10 @@ function newContext(browser: Browser, colorScheme: 'light' | 'dark', width: numb
   return browser.newContext({ colorScheme, viewport: { width, height }, reducedMotion: 'reduce' });
 }
 
-function watch(context: BrowserContext, at: string, strangers: string[], broken: string[]): void {
+function watch(context: BrowserContext, known: string[], strangers: string[], broken: string[]): void {
   context.on('request', (request) => {
     const url = new URL(request.url());
-    if (url.protocol.startsWith('http') && url.origin !== at) strangers.push(request.url());
+    if (url.protocol.startsWith('http') && !known.includes(url.origin)) strangers.push(request.url());
   });
   context.on('weberror', (error) => broken.push(String(error.error().stack)));
   context.on('console', (message) => {

@@ -4,6 +4,7 @@
  */
 
 import createClient from 'openapi-fetch';
+import type { Content } from '../canvas/content';
 import { ApiError } from '../errors/error';
 import type { components, paths } from './schema';
 
@@ -11,6 +12,9 @@ type Schemas = components['schemas'];
 
 /** A body and the `X-Event-Seq` it was read at: events up to `seq` are already in it. */
 export type Reading<Body> = { body: Body; seq: number };
+
+/** Every part is optional; all that is asked is done, or nothing. */
+export type ChangeDocument = { content?: Content; pinned?: boolean; activate?: boolean };
 
 type Answer<Body> = { data?: Body; error?: unknown; response: Response };
 
@@ -187,6 +191,37 @@ export const api = {
     list: () => reading(http.GET('/api/settings')),
     /** Null drops the stored value. */
     change: (body: Record<string, unknown>) => changed(http.PATCH('/api/settings', { body })),
+  },
+
+  canvas: {
+    list: (id: string) => reading(http.GET('/api/rooms/{id}/canvas', { params: { path: { id } } })),
+    one: (id: string, documentId: string) =>
+      reading(http.GET('/api/rooms/{id}/canvas/{documentId}', { params: { path: { id, documentId } } })),
+    open: (id: string, content: Content) =>
+      changed(http.POST('/api/rooms/{id}/canvas', { params: { path: { id } }, body: { content: content as Schemas['CanvasContent'] } })),
+    /** With `rev` only while the document still is at that revision; else 412. */
+    change: (id: string, documentId: string, change: ChangeDocument, rev?: number) =>
+      changed(
+        http.PATCH('/api/rooms/{id}/canvas/{documentId}', {
+          params: { path: { id, documentId } },
+          ...(rev === undefined ? {} : { headers: { 'if-match': `"${rev}"` } }),
+          body: change as Schemas['ChangeDocument'],
+        }),
+      ),
+    close: async (id: string, documentId: string): Promise<void> => {
+      await changed(http.DELETE('/api/rooms/{id}/canvas/{documentId}', { params: { path: { id, documentId } } }));
+    },
+    /** `leaving`: the page goes away with this word, which then arrives all the same. */
+    edit: (id: string, documentId: string, editing: boolean, leaving = false) =>
+      changed(
+        http.POST('/api/rooms/{id}/canvas/{documentId}/editing', {
+          params: { path: { id, documentId } },
+          body: { editing },
+          keepalive: leaving,
+        }),
+      ),
+    discuss: (id: string, documentId: string) =>
+      changed(http.POST('/api/rooms/{id}/canvas/{documentId}/thread', { params: { path: { id, documentId } } })),
   },
 
   agents: {

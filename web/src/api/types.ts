@@ -1,5 +1,6 @@
 /** Short names for what goes over HTTP; the shapes come from `openapi.json`. */
 
+import type { Content } from '../canvas/content';
 import type { components } from './schema';
 
 type Schemas = components['schemas'];
@@ -12,6 +13,8 @@ export type Attachment = Schemas['Attachment'];
 export type AuthorSummary = Schemas['AuthorSummary'];
 /** An author, or its summary as it stands beside a room or a member. */
 export type Author = AuthorSummary & Partial<Pick<Schemas['Author'], 'retired'>>;
+/** What it shows is an open set to the page: a newer server may know more kinds. */
+export type CanvasDocument = Omit<Schemas['CanvasDocument'], 'content'> & { content: Content };
 export type EntriesPage = Schemas['Entries'];
 export type Entry = Schemas['Entry'];
 export type Handles = Schemas['Handles'];

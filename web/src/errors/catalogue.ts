@@ -79,6 +79,10 @@ const texts: Record<string, string> = {
   TOO_MANY_ATTACHMENTS: 'One message carries ten files. Send the others in a second one.',
   ATTACHMENT_ALREADY_POSTED: 'This file went out with another message. Attach it again.',
 
+  CANVAS_DOCUMENT_NOT_FOUND: 'This document is not on the canvas any more.',
+  CANVAS_BEING_EDITED: 'Somebody edits this document. Wait until they are done, or open a copy.',
+  TOO_MANY_CANVAS_OPS_THIS_TURN: 'An agent may change the canvas only so often in one turn.',
+
   AGENT_NOT_FOUND: 'This agent does not exist.',
   AGENT_EXISTS: 'An agent with this runtime already works in this folder.',
   AGENT_RETIRED: 'This agent is retired and cannot be changed.',

@@ -5,6 +5,7 @@ import { api } from '../api/client';
 import type { Entry, Member, Room, RoomDetail } from '../api/types';
 import { Uploads } from '../attachments/uploads.svelte';
 import { authors } from '../authors/authors.svelte';
+import { Canvas } from '../canvas/canvas.svelte';
 import { Timeline } from '../entries/timeline.svelte';
 import type { HallEvent, Signal } from '../events/frames';
 import { readAndFold } from '../events/reading';
@@ -20,6 +21,7 @@ export class OpenRoom {
   readonly id: string;
   readonly timeline: Timeline;
   readonly uploads: Uploads;
+  readonly canvas: Canvas;
   detail = $state.raw<RoomDetail | null>(null);
   error = $state<unknown>(null);
   /** Entries above this were unread when the room was opened: the "new" line stands there. */
@@ -46,6 +48,7 @@ export class OpenRoom {
     this.id = id;
     this.timeline = new Timeline(id);
     this.uploads = new Uploads(id);
+    this.canvas = new Canvas(id);
   }
 
   /** The listing's row is the truer one for counts and title; the detail stands in until it is there. */
@@ -77,7 +80,7 @@ export class OpenRoom {
   async open(): Promise<void> {
     await this.loadDetail();
     this.#markNew();
-    if (!this.error) await this.timeline.loadNewest();
+    if (!this.error) await Promise.all([this.timeline.loadNewest(), this.canvas.load()]);
   }
 
   /** Comes back to a room that was kept true meanwhile. */
@@ -94,7 +97,7 @@ export class OpenRoom {
   /** After a reset: everything again, while scroll, drafts and the "new" line stay. */
   async reload(): Promise<void> {
     await this.loadDetail();
-    await this.timeline.loadNewest();
+    await Promise.all([this.timeline.loadNewest(), this.canvas.load()]);
     for (const thread of this.#threads.values()) void thread.load();
   }
 
@@ -112,6 +115,7 @@ export class OpenRoom {
   }
 
   fold(event: HallEvent): void {
+    this.canvas.fold(event);
     if (roomIdOf(event) !== this.id && event.scope !== `room:${this.id}`) return;
     this.timeline.fold(event);
     for (const thread of this.#threads.values()) thread.fold(event);

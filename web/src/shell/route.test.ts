@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { roomPath, routeOf, threadPath } from './route';
+import { documentPath, roomPath, routeOf, threadPath } from './route';
 
 test('every view has its address', () => {
   expect(routeOf('/')).toEqual({ view: 'home' });
@@ -16,6 +16,7 @@ test('every view has its address', () => {
 });
 
 test('an address survives the way there and back', () => {
+  expect(documentPath('r 1', 'd&1')).toBe('/rooms/r%201?doc=d%261');
   expect(routeOf(roomPath('a/b %'))).toEqual({ view: 'room', id: 'a/b %' });
   expect(routeOf(threadPath('a/b %', 'c/t?'))).toEqual({ view: 'room', id: 'a/b %', thread: 'c/t?' });
 });

@@ -51,3 +51,5 @@ export const threadPath = (roomId: string, rootEntryId: string): string => `${ro
 export const agentPath = (agentId: string): string => `/agents/${encodeURIComponent(agentId)}`;
 export const searchPath = (query: string): string => (query === '' ? '/search' : `/search?q=${encodeURIComponent(query)}`);
 export const settingsPath = (section: string): string => `/settings/${section}`;
+export const documentPath = (roomId: string, documentId: string): string =>
+  `${roomPath(roomId)}?doc=${encodeURIComponent(documentId)}`;

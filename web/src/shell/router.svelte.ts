@@ -8,6 +8,8 @@ class Router {
   search = $state(location.search);
   route: Route = $derived(routeOf(this.path));
   query = $derived(new URLSearchParams(this.search));
+  /** The canvas document the address names; `""` when none. */
+  doc = $derived(this.query.get('doc') ?? '');
 
   constructor() {
     addEventListener('popstate', () => this.#arrive());
