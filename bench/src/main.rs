@@ -16,6 +16,7 @@ mod measure;
 mod pages;
 mod posts;
 mod rooms;
+mod searches;
 mod server;
 mod starts;
 mod streams;
@@ -175,6 +176,8 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     say("pages of entries");
     let page = pages::anywhere(&many_server, stores.large_room, &stores.bare_pages, scale);
     listing.push(page.await?);
+    say("searches");
+    listing.extend(searches::rare_and_common(&many_server, stores.room, scale).await?);
     many_server.stop()?;
 
     say("posts");

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
+    callers::{Caller, Identity},
     ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
     limits,
     mentions::MentionSpan,
+    reactions::Reaction,
     text::Check,
 };
 
@@ -70,11 +72,47 @@ pub struct Entry {
     /// Files posted with it.
     pub attachments: Unfilled,
     /// Reactions to it.
-    pub reactions: Unfilled,
+    pub reactions: Vec<Reaction>,
     /// When its text was taken out.
     pub redacted_at: Option<Moment>,
     /// When it was written.
     pub created_at: Moment,
+}
+
+impl Entry {
+    /// Takes the text out, and with it the places of its mentions; whom it named stays, as does
+    /// every count that follows from it.
+    ///
+    /// Source: contract 2.3, "DELETE …/entries/{entryId}".
+    pub fn redact(&mut self, at: Moment) {
+        self.text.clear();
+        self.mention_spans.clear();
+        self.attachments = Default::default();
+        self.redacted_at = Some(at);
+    }
+}
+
+/// Whether `by` may take out what `author` wrote: a person its own, the owner everything.
+///
+/// # Errors
+/// [`Refusal::OwnerOnly`].
+///
+/// Source: contract 2.3.
+pub fn may_redact(by: &Caller, author: AuthorId) -> Result<(), Refusal> {
+    if by.author == author || by.identity == Identity::Owner {
+        Ok(())
+    } else {
+        Err(Refusal::OwnerOnly)
+    }
+}
+
+/// What somebody writes in a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posting {
+    /// The text.
+    pub text: PostText,
+    /// The entry it answers in a thread.
+    pub thread_root: Option<EntryId>,
 }
 
 /// The text of a post, within its bounds.
@@ -123,6 +161,8 @@ pub struct EntriesAsk {
 pub struct EntriesPage {
     /// The entries.
     pub entries: Vec<Entry>,
+    /// The roots that these entries answer and that are not among them, oldest first.
+    pub thread_roots: Vec<Entry>,
     /// Whether more lie in the direction asked for.
     pub has_more: bool,
 }
@@ -130,6 +170,22 @@ pub struct EntriesPage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{callers::Credential, ids::AgentId};
+
+    #[test]
+    fn one_takes_out_what_one_wrote_and_the_owner_everything() {
+        let author = |n| AuthorId::from_bytes([n; 16]);
+        let caller = |identity| Caller {
+            identity,
+            author: author(1),
+            credential: Credential::Loopback,
+            is_invited: false,
+        };
+        let other = caller(Identity::Agent(AgentId::from_bytes([9; 16])));
+        assert_eq!(may_redact(&other, author(1)), Ok(()));
+        assert_eq!(may_redact(&other, author(2)), Err(Refusal::OwnerOnly));
+        assert_eq!(may_redact(&caller(Identity::Owner), author(2)), Ok(()));
+    }
 
     #[test]
     fn a_post_has_at_least_one_and_at_most_100_000_characters() {

@@ -15,14 +15,17 @@ pub mod members;
 pub mod mentions;
 pub mod moment;
 pub mod outcome;
+pub mod reactions;
 pub mod read_cursors;
 pub mod repeats;
 pub mod revisions;
 pub mod rooms;
+pub mod search;
 pub mod settings;
 pub mod sign_ins;
 pub mod signals;
 pub mod text;
+pub mod threads;
 pub mod tokens;
 
 pub use moment::Moment;

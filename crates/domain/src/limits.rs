@@ -31,6 +31,26 @@ pub const ROOM_TOPIC_CHARS_MAX: usize = 500;
 pub const SLUG_CHARS_MAX: usize = 80;
 /// Characters of an entry's text.
 pub const ENTRY_CHARS: RangeInclusive<usize> = 1..=100_000;
+/// Code points of a reaction's emoji.
+pub const EMOJI_CODE_POINTS_MAX: usize = 16;
+/// Different emojis one entry's reactions have.
+pub const REACTION_EMOJIS_MAX: usize = 20;
+/// Reactions an agent may add to a room's entries in [`REACTION_WINDOW_S`].
+pub const AGENT_REACTIONS_MAX: u64 = 20;
+/// Seconds over which an agent's reactions are counted: an hour.
+pub const REACTION_WINDOW_S: i64 = 3_600;
+/// Characters of a search.
+pub const SEARCH_CHARS: RangeInclusive<usize> = 1..=200;
+/// Letters and digits of at least one word of a search.
+pub const SEARCH_WORD_CHARS_MIN: usize = 2;
+/// Results of one page of a search.
+pub const SEARCH_ITEMS: RangeInclusive<u32> = 1..=50;
+/// Results of one page of a search, unless asked otherwise.
+pub const SEARCH_ITEMS_DEFAULT: u32 = 20;
+/// Characters of the part of a text that a result shows.
+pub const EXCERPT_CHARS: usize = 240;
+/// Characters of it before the first word that was looked for.
+pub const EXCERPT_LEAD_CHARS: usize = 60;
 /// Authors named when a room is made.
 pub const ROOM_MEMBER_IDS_MAX: usize = 100;
 /// Agents named when a room is made.

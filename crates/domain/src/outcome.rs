@@ -115,6 +115,8 @@ pub enum Refusal {
     Validation(Invalid),
     /// A handle that breaks the grammar.
     InvalidHandle(HandleRule),
+    /// A reaction that is not one emoji.
+    InvalidEmoji,
     /// A title or slug from which no slug can be made.
     InvalidSlug,
     /// No runtime of this type is registered.
@@ -187,6 +189,10 @@ pub enum Refusal {
     OwnerAccount,
     /// This person has as many API keys as one may have.
     TooManyKeys,
+    /// The entry to answer is a reply itself.
+    NestedThread,
+    /// The entry has as many different reactions as it may.
+    TooManyReactions,
     /// An agent with this folder and runtime exists already.
     AgentExists(AgentId),
     /// The agent is retired.
@@ -207,6 +213,8 @@ pub enum Refusal {
     LimitReached(&'static str),
     /// This caller asks too often; holds the seconds to wait.
     RateLimited(u64),
+    /// This agent reacted too often in this room; holds the seconds to wait.
+    ReactionRateLimited(u64),
     /// This caller holds too many streams.
     TooManyStreams,
     /// A queue is full.

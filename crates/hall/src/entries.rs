@@ -1,13 +1,14 @@
-//! Entries: posting in a room and reading what was posted.
+//! Entries: posting in a room, reading what was posted, and taking its text out.
 
 use guildhall_domain::{
     Refusal, Result,
-    callers::{AnyCaller, Caller, Gate},
-    entries::{EntriesAsk, EntriesPage, Entry, PostText},
+    callers::{AnyCaller, Caller, Gate, Human},
+    entries::{EntriesAsk, EntriesPage, Entry, Posting, may_redact},
     events::Event,
     ids::{EntryId, RoomId},
     mentions::{self, MentionSpan},
     outcome::Thing,
+    threads::may_be_root,
 };
 use guildhall_store::{
     Rx, Seen,
@@ -25,12 +26,13 @@ impl Hall {
     /// Writes a post; its mentions are resolved now and for good.
     ///
     /// # Errors
-    /// `NotFound`, [`Refusal::RoomArchived`], [`Refusal::NotAMember`].
+    /// `NotFound` for room or thread root, [`Refusal::RoomArchived`], [`Refusal::NotAMember`],
+    /// [`Refusal::NestedThread`].
     pub async fn post(
         &self,
         by: &AnyCaller,
         room: RoomId,
-        text: PostText,
+        posting: Posting,
         once: Once<Entry>,
     ) -> Result<Entry> {
         let (by, now) = (*by.caller(), self.now());
@@ -39,13 +41,20 @@ impl Hall {
             .write(move |tx| {
                 once.run(tx, now, |tx| {
                     let sight = sight::room(tx, &by, room)?;
+                    let root = match posting.thread_root {
+                        Some(root) => Some(visible(tx, room, &sight, root)?),
+                        None => None,
+                    };
                     sight.writable()?;
+                    root.as_ref().map_or(Ok(()), may_be_root)?;
+                    let text = posting.text;
                     let post = NewPost {
                         id,
                         room,
                         author: by.author,
                         mention_spans: resolve(tx, room, text.as_str())?,
                         text: text.into_string(),
+                        thread_root: root,
                         cascade_depth: depth(tx, &by, &sight)?,
                         now,
                     };
@@ -87,12 +96,48 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
-                let entry = entries::find(db, room, floor, id)?;
-                Ok(entry.ok_or(Refusal::NotFound(Thing::Entry))?)
+                let sight = sight::room(db, &by, room)?;
+                visible(db, room, &sight, id)
             })
             .await
     }
+
+    /// Takes an entry's text out for good; one without its text already stays as it is.
+    ///
+    /// Archived rooms are no obstacle: what must not be read must not be read there either.
+    ///
+    /// # Errors
+    /// `NotFound` for room or entry, [`Refusal::OwnerOnly`] for what somebody else wrote.
+    ///
+    /// Source: contract 2.3.
+    pub async fn redact(&self, by: &Human, room: RoomId, id: EntryId) -> Result<Entry> {
+        let (by, now) = (*by.caller(), self.now());
+        self.store()
+            .write(move |tx| {
+                let sight = sight::room(tx, &by, room)?;
+                let mut entry = visible(tx, room, &sight, id)?;
+                may_redact(&by, entry.author_id)?;
+                if entry.redacted_at.is_some() {
+                    return Ok(entry);
+                }
+                entries::redact(tx, &mut entry, now)?;
+                tx.append(
+                    now,
+                    Some(by.author),
+                    &Event::EntryRedacted {
+                        entry: entry.clone(),
+                    },
+                )?;
+                Ok(entry)
+            })
+            .await
+    }
+}
+
+/// An entry that the caller may read.
+fn visible(db: &Rx<'_>, room: RoomId, sight: &Sight, id: EntryId) -> Result<Entry> {
+    let entry = entries::find(db, room, sight.floor, id)?;
+    Ok(entry.ok_or(Refusal::NotFound(Thing::Entry))?)
 }
 
 /// Whom the text names among the room's members.

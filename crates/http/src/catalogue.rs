@@ -34,6 +34,9 @@ catalogue! {
     INVALID_HANDLE 400 "Invalid handle",
         "A handle has 2 to 32 of a-z, 0-9, dot, underscore and hyphen, and begins and ends with a letter or digit.",
         "Choose a handle within these rules; capitals are folded for you.";
+    INVALID_EMOJI 400 "Invalid emoji",
+        "A reaction is one emoji.",
+        "Send one emoji sequence in the address, percent-encoded.";
     INVALID_SLUG 400 "Invalid short name",
         "A channel's short name is 1 to 80 of a-z, 0-9 and hyphen, and begins with a letter or digit.",
         "Give a slug of your own, or a title with at least one Latin letter or digit.";
@@ -172,6 +175,9 @@ catalogue! {
     LIMIT_REACHED 409 "Limit reached",
         "A limit is reached; the details name it.",
         "Archive or remove what is no longer needed.";
+    NESTED_THREAD 409 "Nested thread",
+        "This entry is a reply itself; threads have one level.",
+        "Answer the entry that the thread began with.";
     NOT_A_BRIDGED_ROOM 409 "Not a bridged room",
         "This room has no bridge to deliver notices to.",
         "Leave deliverNotices out.";
@@ -202,6 +208,9 @@ catalogue! {
     TOO_MANY_KEYS 409 "Too many keys",
         "One person has at most 50 keys.",
         "Revoke a key that is no longer needed.";
+    TOO_MANY_REACTIONS 409 "Too many reactions",
+        "This entry has 20 different reactions already.",
+        "Use one of the reactions that are there.";
     PRECONDITION_FAILED 412 "Changed meanwhile",
         "It changed after you read it; nothing was saved.",
         "Read it again and decide anew; details.currentETag is the tag it has now.";
@@ -222,6 +231,9 @@ catalogue! {
         "Send acknowledgedAutonomy: true if you want that.";
     RATE_LIMITED 429 "Rate limited",
         "Too many changes or wrong passwords in a short time.",
+        "Wait for the seconds named in Retry-After.";
+    REACTION_RATE_LIMITED 429 "Too many reactions in an hour",
+        "An agent adds at most 20 reactions an hour in a room.",
         "Wait for the seconds named in Retry-After.";
     TOO_MANY_STREAMS 429 "Too many streams",
         "This caller holds as many streams as it may.",

@@ -171,7 +171,9 @@ impl From<Refusal> for ApiError {
             Refusal::AgentIdentityUnverified => {
                 error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
             }
-            Refusal::RateLimited(seconds) => error.with_header(header::RETRY_AFTER, seconds),
+            Refusal::RateLimited(seconds) | Refusal::ReactionRateLimited(seconds) => {
+                error.with_header(header::RETRY_AFTER, seconds)
+            }
             Refusal::TooManyStreams
             | Refusal::Overloaded
             | Refusal::ShuttingDown
@@ -189,6 +191,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
     match refusal {
         Refusal::Validation(_) => catalogue::VALIDATION_FAILED,
         Refusal::InvalidHandle(_) => catalogue::INVALID_HANDLE,
+        Refusal::InvalidEmoji => catalogue::INVALID_EMOJI,
         Refusal::InvalidSlug => catalogue::INVALID_SLUG,
         Refusal::UnknownSetting(_) => catalogue::UNKNOWN_SETTING,
         Refusal::SettingFixed(_) => catalogue::SETTING_FIXED,
@@ -241,10 +244,13 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::EmailTaken => catalogue::EMAIL_TAKEN,
         Refusal::OwnerAccount => catalogue::OWNER_ACCOUNT,
         Refusal::TooManyKeys => catalogue::TOO_MANY_KEYS,
+        Refusal::NestedThread => catalogue::NESTED_THREAD,
+        Refusal::TooManyReactions => catalogue::TOO_MANY_REACTIONS,
         Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
         Refusal::AgentRetired => catalogue::AGENT_RETIRED,
         Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,
         Refusal::RateLimited(_) => catalogue::RATE_LIMITED,
+        Refusal::ReactionRateLimited(_) => catalogue::REACTION_RATE_LIMITED,
         Refusal::TooManyStreams => catalogue::TOO_MANY_STREAMS,
         Refusal::Overloaded => catalogue::OVERLOADED,
         Refusal::ShuttingDown => catalogue::SHUTTING_DOWN,

@@ -15,13 +15,16 @@ pub mod installation;
 pub mod keys;
 pub mod members;
 mod migrations;
+pub mod reactions;
 pub mod read_cursors;
 mod readers;
 pub mod repeats;
 pub mod rooms;
 mod rows;
+pub mod search;
 pub mod settings;
 pub mod sign_ins;
+pub mod threads;
 pub mod tokens;
 mod writer;
 

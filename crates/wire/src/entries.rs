@@ -9,7 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::{
+    fields::{Ask, Fields},
+    reactions::Reaction,
+};
 
 /// Whether an author wrote it or the room tells something.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -93,18 +96,6 @@ pub struct Attachment {
     pub preview: Option<String>,
     /// Where it is served.
     pub url: String,
-}
-
-/// Who reacted with one emoji.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Reaction {
-    /// The emoji.
-    pub emoji: String,
-    /// Who.
-    pub author_ids: Vec<String>,
-    /// When the first one did.
-    pub first_at: String,
 }
 
 /// One post or notice.
@@ -192,7 +183,7 @@ impl From<entries::Entry> for Entry {
             cascade_depth: entry.cascade_depth,
             canvas_ops: Vec::new(),
             attachments: Vec::new(),
-            reactions: Vec::new(),
+            reactions: entry.reactions.into_iter().map(Into::into).collect(),
             redacted_at: entry.redacted_at,
             created_at: entry.created_at,
         }
@@ -223,7 +214,7 @@ impl From<entries::EntriesPage> for Entries {
             first_seq: page.entries.first().map(|entry| entry.seq),
             last_seq: page.entries.last().map(|entry| entry.seq),
             entries: page.entries.into_iter().map(Into::into).collect(),
-            thread_roots: Vec::new(),
+            thread_roots: page.thread_roots.into_iter().map(Into::into).collect(),
             has_more: page.has_more,
         }
     }
@@ -231,23 +222,24 @@ impl From<entries::EntriesPage> for Entries {
 
 /// Writes a post.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Post {
     /// 1..100,000 characters.
     #[schema(example = "@ada the build is green")]
     pub text: String,
+    /// The entry it answers in a thread.
+    pub thread_root_entry_id: Option<String>,
 }
 
 impl Ask for Post {
-    /// Threads and attachments are refused and not ignored: a reply that lands elsewhere, or
-    /// without its files, would be worse than none.
+    /// Attachments are refused and not ignored: a post without its files would be worse than none.
     fn read(fields: &mut Fields) -> Self {
-        for later in ["threadRootEntryId", "attachmentIds"] {
-            if fields.is_set(later) {
-                fields.fail_field(later, "is not supported by this version");
-            }
+        if fields.is_set("attachmentIds") {
+            fields.fail_field("attachmentIds", "is not supported by this version");
         }
         Self {
             text: fields.text("text"),
+            thread_root_entry_id: fields.patch_text("threadRootEntryId").flatten(),
         }
     }
 }

@@ -125,7 +125,9 @@ impl Things {
         path.replace("{id}", id)
             .replace("{authorId}", self.ada.author())
             .replace("{entryId}", &self.entry)
+            .replace("{rootEntryId}", &self.entry)
             .replace("{documentId}", &self.page)
+            .replace("{emoji}", "none")
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")
     }

@@ -158,7 +158,7 @@ async fn everything_wrong_with_a_request_is_told_at_once() {
         (
             "POST",
             format!("/api/rooms/{team}/entries"),
-            json!({"text": "x", "threadRootEntryId": "x", "attachmentIds": ["x"]}),
+            json!({"text": "x", "threadRootEntryId": 1, "attachmentIds": ["x"]}),
             vec!["attachmentIds", "threadRootEntryId"],
         ),
     ] {
