@@ -89,8 +89,10 @@ const texts: Record<string, string> = {
   UNSUPPORTED_PERMISSION_MODE: 'The runtime of this agent does not have that permission mode.',
   AUTONOMY_NOT_ACKNOWLEDGED: 'In this mode the agent acts without asking. Say that you want that, then try again.',
   UNKNOWN_RUNTIME: 'This server does not know that runtime.',
+  NOT_A_FILE: 'That path is a folder or something else. Name a file.',
   NOT_A_DIRECTORY: 'That path is a file. Name the folder the agent works in.',
   OUTSIDE_BOUNDARY: 'That path leaves the allowed folder.',
+  SESSION_NOT_FOUND: 'This session does not exist, or you may not see it.',
   TOKEN_NOT_FOUND: 'That token does not exist any more.',
   SECRET_ALREADY_SHOWN: 'That secret was shown once and is not kept. Mint a new one.',
 };
