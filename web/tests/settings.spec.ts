@@ -94,7 +94,7 @@ test('a setting is copied as lines of the configuration file', async ({ windows 
 
 test('without accounts the sections say so, and appearance is chosen here', async ({ house, windows }) => {
   const page = await windows.open('/settings/appearance');
-  await page.getByRole('radio', { name: 'Dark' }).check();
+  await page.getByRole('radio', { name: 'Dark', exact: true }).check();
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
   await page.goto(`${house.url}/settings/people`);
   await expect(page.getByText('This server has no accounts')).toBeVisible();

@@ -71,7 +71,7 @@ test('on a phone a thread fills the screen and leads back', async ({ house, wind
   await row(page, 'root').getByRole('button', { name: 'More about this entry' }).click();
   await page.getByRole('menuitem', { name: 'Reply in thread' }).click();
   await expect(page).toHaveURL(`${house.url}/rooms/${team.id}/t/${root.id}`);
-  await expect(page.getByRole('region', { name: 'Entries' })).toHaveCount(0);
+  await expect(page.getByRole('region', { name: 'Entries', exact: true })).toHaveCount(0);
   await threadComposer(page).fill('from the road');
   await threadComposer(page).press('Enter');
   await expect.poll(() => replies(page)).toEqual(['from the road']);
