@@ -1,12 +1,15 @@
 //! Entries: the posts and notices of a room.
 //! Pure: rows and counts are `store::entries`, deeds are `hall::entries`.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
+    attachments::Attachment,
     callers::{Caller, Identity},
-    ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
+    ids::{AttachmentId, AuthorId, EntryId, RoomId, SessionId, TurnId},
     limits,
     mentions::MentionSpan,
     reactions::Reaction,
@@ -70,7 +73,7 @@ pub struct Entry {
     /// Canvas changes made with it.
     pub canvas_ops: Unfilled,
     /// Files posted with it.
-    pub attachments: Unfilled,
+    pub attachments: Vec<Attachment>,
     /// Reactions to it.
     pub reactions: Vec<Reaction>,
     /// When its text was taken out.
@@ -87,7 +90,7 @@ impl Entry {
     pub fn redact(&mut self, at: Moment) {
         self.text.clear();
         self.mention_spans.clear();
-        self.attachments = Default::default();
+        self.attachments.clear();
         self.redacted_at = Some(at);
     }
 }
@@ -113,6 +116,8 @@ pub struct Posting {
     pub text: PostText,
     /// The entry it answers in a thread.
     pub thread_root: Option<EntryId>,
+    /// The files that go with it, each once.
+    pub files: Vec<AttachmentId>,
 }
 
 /// The text of a post, within its bounds.
@@ -120,16 +125,26 @@ pub struct Posting {
 pub struct PostText(String);
 
 impl PostText {
-    /// Takes a post's text as it is: 1..100,000 characters, kept byte-exact.
+    /// Takes a post's text as it is: 1..100,000 characters, kept byte-exact; it may be `""`
+    /// beside attachments, which are named each once.
     ///
     /// # Errors
-    /// [`Refusal::Validation`] on `text`.
+    /// [`Refusal::Validation`] on `text` and `attachmentIds`.
     ///
     /// Source: contract 2.3.
-    pub fn parse(text: String) -> Result<Self, Refusal> {
+    pub fn parse(text: String, attachment_ids: &[String]) -> Result<Self, Refusal> {
         let mut check = Check::new();
         let range = limits::ENTRY_CHARS;
-        check.chars("text", &text, *range.start(), *range.end());
+        let least = if attachment_ids.is_empty() {
+            *range.start()
+        } else {
+            0
+        };
+        check.chars("text", &text, least, *range.end());
+        let distinct: HashSet<&String> = attachment_ids.iter().collect();
+        if distinct.len() < attachment_ids.len() {
+            check.fail("attachmentIds", "must name each file once");
+        }
         check.done()?;
         Ok(Self(text))
     }
@@ -197,11 +212,31 @@ mod tests {
             ("a\0b".to_owned(), false),
         ] {
             assert_eq!(
-                PostText::parse(text.clone()).is_ok(),
+                PostText::parse(text.clone(), &[]).is_ok(),
                 fits,
                 "{}",
                 text.len()
             );
+        }
+    }
+    #[test]
+    fn a_post_may_be_silent_beside_files_which_it_names_once() {
+        let ids = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        for (text, names, wrong) in [
+            ("", ids(&["a"]), vec![]),
+            ("look", ids(&["a", "b"]), vec![]),
+            ("", ids(&[]), vec!["text"]),
+            ("look", ids(&["a", "a"]), vec!["attachmentIds"]),
+            ("a\0b", ids(&["a", "a"]), vec!["attachmentIds", "text"]),
+        ] {
+            let found = match PostText::parse(text.to_owned(), &names) {
+                Ok(_) => Vec::new(),
+                Err(Refusal::Validation(invalid)) => invalid.field_errors.into_keys().collect(),
+                Err(other) => panic!("{other:?}"),
+            };
+            assert_eq!(found, wrong, "{text:?} {names:?}");
         }
     }
 }

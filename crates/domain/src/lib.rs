@@ -3,11 +3,13 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod events;
+pub mod export;
 pub mod ids;
 pub mod keys;
 pub mod limits;

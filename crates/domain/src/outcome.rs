@@ -38,6 +38,8 @@ pub enum Thing {
     Account,
     /// An agent of the registry.
     Agent,
+    /// A file of a room.
+    Attachment,
     /// An author.
     Author,
     /// A canvas document.
@@ -179,6 +181,16 @@ pub enum Refusal {
     RoomArchived,
     /// The caller sees the room but is no member.
     NotAMember,
+    /// An upload brings no file.
+    AttachmentMissing,
+    /// An upload brings more files than an entry takes; holds how many that is.
+    TooManyAttachments(usize),
+    /// A file is larger than may be attached; holds the bytes that may.
+    AttachmentTooLarge(u64),
+    /// The attachment is part of an entry already.
+    AttachmentAlreadyPosted,
+    /// Attachments take all the bytes they may; holds how many that is.
+    AttachmentStoreFull(u64),
     /// Another member edits the canvas document.
     CanvasBeingEdited(EditLock),
     /// Accounts are asked for where there are none: mode `local`.

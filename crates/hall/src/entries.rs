@@ -11,13 +11,13 @@ use guildhall_domain::{
     threads::may_be_root,
 };
 use guildhall_store::{
-    Rx, Seen,
+    Rx, Seen, attachments as file_rows,
     entries::{self, NewPost},
     members, settings,
 };
 
 use crate::{
-    Hall,
+    Hall, attachments,
     repeats::Once,
     sight::{self, Sight},
 };
@@ -26,8 +26,9 @@ impl Hall {
     /// Writes a post; its mentions are resolved now and for good.
     ///
     /// # Errors
-    /// `NotFound` for room or thread root, [`Refusal::RoomArchived`], [`Refusal::NotAMember`],
-    /// [`Refusal::NestedThread`].
+    /// `NotFound` for the room, the thread root or a file, [`Refusal::RoomArchived`],
+    /// [`Refusal::NotAMember`], [`Refusal::NestedThread`], [`Refusal::AttachmentAlreadyPosted`],
+    /// [`Refusal::Validation`] for too many files.
     pub async fn post(
         &self,
         by: &AnyCaller,
@@ -40,13 +41,16 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
+                    attachments::require_few(tx, &posting.files)?;
                     let sight = sight::room(tx, &by, room)?;
                     let root = match posting.thread_root {
                         Some(root) => Some(visible(tx, room, &sight, root)?),
                         None => None,
                     };
+                    let files = attachments::to_post(tx, &by, room, &posting.files)?;
                     sight.writable()?;
                     root.as_ref().map_or(Ok(()), may_be_root)?;
+                    let files = attachments::unposted(files)?;
                     let text = posting.text;
                     let post = NewPost {
                         id,
@@ -58,7 +62,8 @@ impl Hall {
                         cascade_depth: depth(tx, &by, &sight)?,
                         now,
                     };
-                    let entry = entries::insert(tx, post)?;
+                    let mut entry = entries::insert(tx, post)?;
+                    file_rows::post(tx, &mut entry, files)?;
                     let event = Event::EntryAdded {
                         entry: entry.clone(),
                     };
@@ -102,7 +107,7 @@ impl Hall {
             .await
     }
 
-    /// Takes an entry's text out for good; one without its text already stays as it is.
+    /// Takes an entry's text and files out for good; one without its text already stays as it is.
     ///
     /// Archived rooms are no obstacle: what must not be read must not be read there either.
     ///
@@ -112,25 +117,25 @@ impl Hall {
     /// Source: contract 2.3.
     pub async fn redact(&self, by: &Human, room: RoomId, id: EntryId) -> Result<Entry> {
         let (by, now) = (*by.caller(), self.now());
-        self.store()
+        let (entry, files) = self
+            .store()
             .write(move |tx| {
                 let sight = sight::room(tx, &by, room)?;
                 let mut entry = visible(tx, room, &sight, id)?;
                 may_redact(&by, entry.author_id)?;
                 if entry.redacted_at.is_some() {
-                    return Ok(entry);
+                    return Ok((entry, Vec::new()));
                 }
-                entries::redact(tx, &mut entry, now)?;
-                tx.append(
-                    now,
-                    Some(by.author),
-                    &Event::EntryRedacted {
-                        entry: entry.clone(),
-                    },
-                )?;
-                Ok(entry)
+                let files = entries::redact(tx, &mut entry, now)?;
+                let event = Event::EntryRedacted {
+                    entry: entry.clone(),
+                };
+                tx.append(now, Some(by.author), &event)?;
+                Ok((entry, files))
             })
-            .await
+            .await?;
+        self.drop_blobs(files).await;
+        Ok(entry)
     }
 }
 

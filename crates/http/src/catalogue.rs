@@ -58,6 +58,12 @@ catalogue! {
     UNSUPPORTED_PERMISSION_MODE 400 "Unsupported permission mode",
         "This runtime has no such permission mode.",
         "Use one of the runtime's modes, or leave the field out.";
+    ATTACHMENT_MISSING 400 "No file",
+        "The form brings no file.",
+        "Send multipart/form-data with one or more parts called files.";
+    TOO_MANY_ATTACHMENTS 400 "Too many files",
+        "The form brings more files than one entry takes.",
+        "Send at most details.limit files at once.";
     AGENT_IDENTITY_UNVERIFIED 401 "Agent identity unverified",
         "The agent's token is unknown, revoked or expired. Restart the agent or mint a new one.",
         "Mint a token under Agents, or leave the header out if you are a person.";
@@ -109,6 +115,9 @@ catalogue! {
     AGENT_NOT_FOUND 404 "Agent not found",
         "There is no such agent.",
         "List the agents for their ids; retired ones with includeRetired.";
+    ATTACHMENT_NOT_FOUND 404 "Attachment not found",
+        "There is no such file in this room.",
+        "Read the entry for its files; an upload that nobody posts is dropped after a day.";
     AUTHOR_NOT_FOUND 404 "Author not found",
         "There is no such author.",
         "List the authors for their ids; an agent sees those it shares a room with.";
@@ -148,6 +157,9 @@ catalogue! {
     AGENT_RETIRED 409 "Agent retired",
         "This agent is retired.",
         "Register its folder again; its author and handle come back.";
+    ATTACHMENT_ALREADY_POSTED 409 "Attachment already posted",
+        "This file is part of an entry already.",
+        "Upload it again to post it again.";
     AUTH_MODE_LOCAL 409 "No accounts in this mode",
         "This server knows its owner by the user of this computer and has no accounts.",
         "Start it with --auth login to let people sign in.";
@@ -223,6 +235,9 @@ catalogue! {
     UNSUPPORTED_MEDIA_TYPE 415 "Unsupported media type",
         "The body must be application/json.",
         "Send Content-Type: application/json.";
+    RANGE_NOT_SATISFIABLE 416 "Range not satisfiable",
+        "The file has no such part.",
+        "Ask for bytes below the size that Content-Range names.";
     IDEMPOTENCY_KEY_REUSED 422 "Idempotency key reused",
         "This idempotency key was used for another request.",
         "Use a new key for a new request.";

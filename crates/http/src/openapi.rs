@@ -34,6 +34,7 @@ use crate::routes;
         (name = "threads", description = "Replies to an entry"),
         (name = "reactions", description = "Emojis that answer an entry"),
         (name = "search", description = "Finding entries by their words"),
+        (name = "attachments", description = "Files posted in a room"),
         (name = "read cursors", description = "How far a person has read"),
         (name = "canvas", description = "What a room has open beside its talk"),
         (name = "signals", description = "What is true only for a moment"),

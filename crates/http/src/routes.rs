@@ -7,8 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, authors, callers, canvas, entries, keys, members, operating, reactions,
-        read_cursors, rooms, search, settings, sign_ins, signals, streams, threads, tokens,
+        accounts, agents, attachments, authors, callers, canvas, entries, export, keys, members,
+        operating, reactions, read_cursors, rooms, search, settings, sign_ins, signals, streams,
+        threads, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -46,6 +47,9 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(reactions::add, reactions::remove))
         .routes(routes!(threads::get))
         .routes(routes!(threads::list))
+        .routes(routes!(attachments::upload))
+        .routes(routes!(attachments::get))
+        .routes(routes!(export::room))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
         .routes(routes!(canvas::list, canvas::open))

@@ -2,6 +2,7 @@
 
 use guildhall_domain::{
     Moment, Result,
+    attachments::Digest,
     entries::{EntriesAsk, EntriesPage, Entry, EntryKind},
     ids::{AuthorId, EntryId, RoomId},
     mentions::MentionSpan,
@@ -9,7 +10,7 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, events, reactions, repeats, rooms,
+    Rx, Tx, attachments, events, reactions, repeats, rooms,
     rows::{self, count, maybe_moment, moment, stored, word, word_of},
     search, threads,
 };
@@ -76,8 +77,11 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
     if !forward {
         entries.reverse();
     }
+    attachments::fill(db, &mut entries)?;
+    let mut thread_roots = roots_outside(db, floor, &entries)?;
+    attachments::fill(db, &mut thread_roots)?;
     Ok(EntriesPage {
-        thread_roots: roots_outside(db, floor, &entries)?,
+        thread_roots,
         entries,
         has_more,
     })
@@ -117,11 +121,13 @@ fn roots_outside(db: &Rx<'_>, floor: u64, page: &[Entry]) -> Result<Vec<Entry>> 
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option<Entry>> {
-    db.first(
+    let mut found = db.first(
         &select("e.id = $1 AND e.room_id = $2 AND e.seq > $3"),
         (id.as_bytes(), room.as_bytes(), stored(floor)),
         read,
-    )
+    )?;
+    attachments::fill(db, &mut found)?;
+    Ok(found)
 }
 
 /// An entry's place in its room; 0 for one that is not there.
@@ -198,7 +204,7 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
         cascade_root_id: post.id,
         cascade_depth: post.cascade_depth,
         canvas_ops: [],
-        attachments: [],
+        attachments: Vec::new(),
         reactions: Vec::new(),
         redacted_at: None,
         created_at: post.now,
@@ -206,13 +212,14 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
 }
 
 /// Takes an entry's text out of its row, the index of words and the event that brought it, and
-/// has the engine forget the pages that held it once this is committed.
+/// has the engine forget the pages that held it once this is committed. Answers the blobs of its
+/// files that nobody needs any more, to be removed after the commit.
 ///
 /// # Errors
 /// A fault when the engine refuses a change.
 ///
 /// Source: contract 2.3, "DELETE …/entries/{entryId}".
-pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<()> {
+pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<Vec<Digest>> {
     let (number, told_in) = tx.one(
         "SELECT number, told_in FROM entries WHERE id = $1",
         [entry.id.as_bytes()],
@@ -237,9 +244,10 @@ pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<()> {
         "UPDATE entries SET text = '', mentions = $1, redacted_at = $2 WHERE id = $3",
         (spans, now.as_millis(), entry.id.as_bytes()),
     )?;
+    let files = attachments::forget_of_entry(tx, entry.room_id, entry.seq)?;
     entry.redact(now);
     tx.forget_pages();
-    Ok(())
+    Ok(files)
 }
 
 /// The spans as they are stored; `None` for none.
@@ -302,7 +310,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         cascade_root_id: rows::id(row, 7, EntryId::from_bytes)?,
         cascade_depth: row.get(8)?,
         canvas_ops: [],
-        attachments: [],
+        attachments: Vec::new(),
         reactions: reactions::read(row, 14)?.shown(),
         redacted_at,
         created_at: moment(row, 9)?,

@@ -9,7 +9,7 @@ use guildhall_domain::{
 };
 
 use crate::{
-    Rx, Tx, entries, members,
+    Rx, Tx, attachments, entries, members,
     rows::{count, moment, stored},
 };
 
@@ -25,6 +25,7 @@ pub fn replies(db: &Rx<'_>, root: EntryId, ask: ThreadAsk) -> Result<(Vec<Entry>
     )?;
     let has_more = entries.len() > ask.limit as usize;
     entries.truncate(ask.limit as usize);
+    attachments::fill(db, &mut entries)?;
     Ok((entries, has_more))
 }
 
@@ -67,6 +68,7 @@ pub fn written_in(db: &Rx<'_>, author: AuthorId, below: u64, limit: u32) -> Resu
     )?;
     let has_more = threads.len() > limit as usize;
     threads.truncate(limit as usize);
+    attachments::fill(db, threads.iter_mut().map(|(thread, _)| &mut thread.root))?;
     Ok(ThreadsPage {
         threads: titled(db, threads)?,
         has_more,

@@ -10,6 +10,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::{
+    attachments::Attachment,
     fields::{Ask, Fields},
     reactions::Reaction,
 };
@@ -73,29 +74,6 @@ pub struct CanvasOp {
     pub content_type: String,
     /// Its title.
     pub title: String,
-}
-
-/// A file posted with an entry.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Attachment {
-    /// Its id.
-    pub id: String,
-    /// Its room.
-    pub room_id: String,
-    /// At most 255 characters.
-    pub name: String,
-    /// Its media type.
-    pub mime_type: String,
-    /// Bytes.
-    pub size: u64,
-    /// 64 hex digits.
-    pub sha256: String,
-    /// `image` or null.
-    #[schema(required = true)]
-    pub preview: Option<String>,
-    /// Where it is served.
-    pub url: String,
 }
 
 /// One post or notice.
@@ -182,7 +160,7 @@ impl From<entries::Entry> for Entry {
             cascade_root_id: entry.cascade_root_id,
             cascade_depth: entry.cascade_depth,
             canvas_ops: Vec::new(),
-            attachments: Vec::new(),
+            attachments: entry.attachments.into_iter().map(Into::into).collect(),
             reactions: entry.reactions.into_iter().map(Into::into).collect(),
             redacted_at: entry.redacted_at,
             created_at: entry.created_at,
@@ -224,22 +202,22 @@ impl From<entries::EntriesPage> for Entries {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Post {
-    /// 1..100,000 characters.
+    /// 1..100,000 characters; may be `""` with attachments.
     #[schema(example = "@ada the build is green")]
     pub text: String,
     /// The entry it answers in a thread.
     pub thread_root_entry_id: Option<String>,
+    /// At most 10 files that the caller uploaded to this room, each once.
+    #[schema(example = json!([]))]
+    pub attachment_ids: Option<Vec<String>>,
 }
 
 impl Ask for Post {
-    /// Attachments are refused and not ignored: a post without its files would be worse than none.
     fn read(fields: &mut Fields) -> Self {
-        if fields.is_set("attachmentIds") {
-            fields.fail_field("attachmentIds", "is not supported by this version");
-        }
         Self {
             text: fields.text("text"),
             thread_root_entry_id: fields.patch_text("threadRootEntryId").flatten(),
+            attachment_ids: fields.maybe_texts("attachmentIds"),
         }
     }
 }

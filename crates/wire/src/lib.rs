@@ -3,12 +3,14 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod errors;
 pub mod events;
+pub mod export;
 pub mod fields;
 pub mod health;
 pub mod keys;

@@ -4,7 +4,7 @@ use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::{AnyCaller, Human},
     entries::{self, EntriesAsk, PostText, Posting},
-    ids::{EntryId, RoomId},
+    ids::{AttachmentId, EntryId, RoomId},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
@@ -40,8 +40,8 @@ impl FromQuery for ListEntries {
     request_body = Post,
     responses((status = 201, body = Posted),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
-        (status = 404, description = "ROOM_NOT_FOUND, ENTRY_NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, NESTED_THREAD", body = ErrorEnvelope)),
+        (status = 404, description = "ROOM_NOT_FOUND, ENTRY_NOT_FOUND, ATTACHMENT_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, NESTED_THREAD, ATTACHMENT_ALREADY_POSTED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn post(
     State(hall): State<Hall>,
@@ -49,9 +49,11 @@ pub async fn post(
     Path(room): Path<RoomId>,
     Sent { ask, repeat }: Sent<Post>,
 ) -> ApiResult<(StatusCode, Json<Posted>)> {
+    let files = ask.attachment_ids.unwrap_or_default();
     let posting = Posting {
-        text: PostText::parse(ask.text)?,
+        text: PostText::parse(ask.text, &files)?,
         thread_root: ask.thread_root_entry_id.map(|root| EntryId::named(&root)),
+        files: files.iter().map(|id| AttachmentId::named(id)).collect(),
     };
     let once = repeat.answering(|entry: &entries::Entry| posted(entry.clone()));
     let (status, answer) = posted(hall.post(&by, room, posting, once).await?);

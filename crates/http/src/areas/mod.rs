@@ -2,10 +2,12 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod canvas;
 pub mod entries;
+pub mod export;
 pub mod keys;
 pub mod members;
 pub mod operating;

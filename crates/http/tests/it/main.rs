@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod attachments;
 mod authority;
 mod authors;
 mod bodies;
@@ -15,6 +16,7 @@ mod canvas_changes;
 mod canvas_order;
 mod entries;
 mod envelope;
+mod export;
 mod folding;
 mod foreign;
 mod handles;
