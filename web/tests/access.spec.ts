@@ -37,6 +37,8 @@ async function furnished(house: House): Promise<Record<string, string>> {
 
 for (const look of looks) {
   test(`every view is accessible and does not scroll sideways, ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
+    // Some twenty views, each looked through whole.
+    test.setTimeout(240_000);
     const views = await furnished(house);
     const page = await windows.open('/', look);
     for (const [name, path] of Object.entries(views)) {

@@ -75,6 +75,7 @@ const texts: Record<string, string> = {
   TOO_MANY_REACTIONS: 'This entry has as many different reactions as one may have. Use one that is there.',
   REACTION_RATE_LIMITED: 'Too many reactions in a short time. Wait a while and try again.',
   ATTACHMENT_NOT_FOUND: 'This file is not there any more. An upload that is not sent is kept for a day.',
+  RANGE_NOT_SATISFIABLE: 'That part of the file does not exist. Download it whole.',
   ATTACHMENT_MISSING: 'The upload brought no file. Choose it again.',
   TOO_MANY_ATTACHMENTS: 'One message carries ten files. Send the others in a second one.',
   ATTACHMENT_ALREADY_POSTED: 'This file went out with another message. Attach it again.',
