@@ -185,7 +185,7 @@ pub struct EntriesPage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{callers::Credential, ids::AgentId};
+    use crate::{callers::Credential, ids::AccountId};
 
     #[test]
     fn one_takes_out_what_one_wrote_and_the_owner_everything() {
@@ -196,7 +196,7 @@ mod tests {
             credential: Credential::Loopback,
             is_invited: false,
         };
-        let other = caller(Identity::Agent(AgentId::from_bytes([9; 16])));
+        let other = caller(Identity::Person(AccountId::from_bytes([9; 16])));
         assert_eq!(may_redact(&other, author(1)), Ok(()));
         assert_eq!(may_redact(&other, author(2)), Err(Refusal::OwnerOnly));
         assert_eq!(may_redact(&caller(Identity::Owner), author(2)), Ok(()));

@@ -1,5 +1,5 @@
--- Files of rooms. entry_seq and place are null until the file is posted; picture is what the
--- bytes are, whatever mime_type declares.
+-- Files of rooms. entry_id, entry_seq and place are null until the file is posted; picture is
+-- what the bytes are, whatever mime_type declares.
 
 CREATE TABLE attachments (
   id          BLOB PRIMARY KEY,
@@ -10,13 +10,14 @@ CREATE TABLE attachments (
   picture     TEXT,
   size        INTEGER NOT NULL,
   sha256      BLOB NOT NULL,
+  entry_id    BLOB,
   entry_seq   INTEGER,
   place       INTEGER,
   created_at  INTEGER NOT NULL
 );
-CREATE UNIQUE INDEX attachments_by_entry ON attachments (room_id, entry_seq, place)
-  WHERE entry_seq IS NOT NULL;
-CREATE INDEX attachments_unposted ON attachments (created_at) WHERE entry_seq IS NULL;
+CREATE UNIQUE INDEX attachments_by_entry ON attachments (entry_id, place)
+  WHERE entry_id IS NOT NULL;
+CREATE INDEX attachments_unposted ON attachments (created_at) WHERE entry_id IS NULL;
 CREATE INDEX attachments_by_blob ON attachments (sha256);
 
 -- Bytes of all blobs together, each counted once however many attachments share it.

@@ -1,13 +1,15 @@
 //! Attachments: rows of uploaded and posted files, and the bytes they take together.
 //! The bytes themselves are `world::blobs`; a blob that no row names any more may go.
 
+use std::collections::HashMap;
+
 use guildhall_domain::{
     Moment, Result,
     attachments::{Attachment, Digest, Picture, Preview},
     entries::Entry,
-    ids::{AttachmentId, AuthorId, RoomId},
+    ids::{AttachmentId, AuthorId, EntryId, RoomId},
 };
-use rusqlite::Row;
+use rusqlite::{Row, params_from_iter};
 
 use crate::{
     Rx, Tx,
@@ -116,47 +118,45 @@ pub fn find(db: &Rx<'_>, room: RoomId, id: AttachmentId) -> Result<Option<Known>
 pub fn post(tx: &mut Tx<'_>, entry: &mut Entry, files: Vec<Attachment>) -> Result<()> {
     for (place, file) in (0_i64..).zip(&files) {
         tx.run(
-            "UPDATE attachments SET entry_seq = $1, place = $2 WHERE id = $3",
-            (stored(entry.seq), place, file.id.as_bytes()),
+            "UPDATE attachments SET entry_id = $1, entry_seq = $2, place = $3 WHERE id = $4",
+            (
+                entry.id.as_bytes(),
+                stored(entry.seq),
+                place,
+                file.id.as_bytes(),
+            ),
         )?;
     }
     entry.attachments = files;
     Ok(())
 }
 
-/// Gives entries their attachments, in one query for each room they are of.
+/// Gives entries their attachments, in one query for all of them.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn fill<'e>(db: &Rx<'_>, entries: impl IntoIterator<Item = &'e mut Entry>) -> Result<()> {
-    let mut entries: Vec<&mut Entry> = entries.into_iter().collect();
-    entries.sort_unstable_by_key(|entry| (entry.room_id, entry.seq));
-    for of_room in entries.chunk_by_mut(|one, next| one.room_id == next.room_id) {
-        fill_room(db, of_room)?;
-    }
-    Ok(())
-}
-
-/// The same for entries of one room, by seq.
-fn fill_room(db: &Rx<'_>, entries: &mut [&mut Entry]) -> Result<()> {
-    let Some(room) = entries.first().map(|entry| entry.room_id) else {
+pub(crate) fn fill<'a>(
+    db: &Rx<'_>,
+    entries: impl IntoIterator<Item = &'a mut Entry>,
+) -> Result<()> {
+    let mut entries: HashMap<EntryId, &mut Entry> =
+        entries.into_iter().map(|entry| (entry.id, entry)).collect();
+    if entries.is_empty() {
         return Ok(());
-    };
-    let seqs: Vec<u64> = entries.iter().map(|entry| entry.seq).collect();
-    let seqs = serde_json::to_string(&seqs)
-        .map_err(|error| rows::broken("looking for attachments", error))?;
-    let found = db.all(
-        &format!(
-            "SELECT {COLUMNS} FROM attachments
-             WHERE room_id = $1 AND entry_seq IN (SELECT value FROM json_each($2))
-             ORDER BY entry_seq, place"
-        ),
-        (room.as_bytes(), seqs),
-        |row| Ok((count(row, 8)?, read(row)?)),
-    )?;
-    for (seq, attachment) in found {
-        if let Ok(place) = entries.binary_search_by_key(&seq, |entry| entry.seq) {
-            entries[place].attachments.push(attachment);
+    }
+    let places: Vec<String> = (1..=entries.len()).map(|n| format!("${n}")).collect();
+    let sql = format!(
+        "SELECT {COLUMNS}, entry_id FROM attachments WHERE entry_id IN ({})
+         ORDER BY entry_id, place",
+        places.join(", ")
+    );
+    let ids: Vec<[u8; 16]> = entries.keys().map(|id| *id.as_bytes()).collect();
+    let found = db.all(&sql, params_from_iter(ids), |row| {
+        Ok((rows::id(row, 9, EntryId::from_bytes)?, read(row)?))
+    })?;
+    for (entry, attachment) in found {
+        if let Some(entry) = entries.get_mut(&entry) {
+            entry.attachments.push(attachment);
         }
     }
     Ok(())
@@ -172,15 +172,15 @@ pub fn bytes_stored(db: &Rx<'_>) -> Result<u64> {
     })
 }
 
-/// Forgets the files of the entry `seq` of `room`; answers the blobs that nobody needs any
-/// more, to be removed after the commit.
+/// Forgets the files of an entry; answers the blobs that nobody needs any more, to be removed
+/// after the commit.
 ///
 /// # Errors
 /// A fault when the engine refuses a change.
-pub fn forget_of_entry(tx: &mut Tx<'_>, room: RoomId, seq: u64) -> Result<Vec<Digest>> {
+pub fn forget_of_entry(tx: &mut Tx<'_>, entry: EntryId) -> Result<Vec<Digest>> {
     let files = tx.all(
-        "SELECT id, sha256, size FROM attachments WHERE room_id = $1 AND entry_seq = $2",
-        (room.as_bytes(), stored(seq)),
+        "SELECT id, sha256, size FROM attachments WHERE entry_id = $1",
+        [entry.as_bytes()],
         read_leaving,
     )?;
     forget(tx, files)
@@ -198,7 +198,7 @@ pub fn forget_unposted(
 ) -> Result<(usize, Vec<Digest>)> {
     let files = tx.all(
         "SELECT id, sha256, size FROM attachments
-         WHERE entry_seq IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2",
+         WHERE entry_id IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2",
         (before.as_millis(), limit),
         read_leaving,
     )?;

@@ -77,9 +77,8 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
     if !forward {
         entries.reverse();
     }
-    attachments::fill(db, &mut entries)?;
     let mut thread_roots = roots_outside(db, floor, &entries)?;
-    attachments::fill(db, &mut thread_roots)?;
+    attachments::fill(db, entries.iter_mut().chain(&mut thread_roots))?;
     Ok(EntriesPage {
         thread_roots,
         entries,
@@ -244,7 +243,7 @@ pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<Vec<Dig
         "UPDATE entries SET text = '', mentions = $1, redacted_at = $2 WHERE id = $3",
         (spans, now.as_millis(), entry.id.as_bytes()),
     )?;
-    let files = attachments::forget_of_entry(tx, entry.room_id, entry.seq)?;
+    let files = attachments::forget_of_entry(tx, entry.id)?;
     entry.redact(now);
     tx.forget_pages();
     Ok(files)

@@ -439,6 +439,48 @@ async fn a_post_takes_each_file_once_and_only_when_it_may_post_at_all() {
 }
 
 #[tokio::test]
+async fn a_redacted_entry_takes_its_files_along() {
+    let t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let root = t.say(&owner, &room, "the root").await;
+    let secret = t.upload(&owner, &room, ("secret", "x/y", b"secret")).await;
+    let shared = t.upload(&owner, &room, ("shared", "x/y", b"shared")).await;
+    let twin = t.upload(&owner, &room, ("twin", "x/y", b"shared")).await;
+    let reply = json!({"text": "look", "threadRootEntryId": root["id"],
+        "attachmentIds": [secret["id"], shared["id"]]});
+    let path = format!("/api/rooms/{room}/entries");
+    let entry = owner.post(&path, reply).await.ok(201)["entry"].clone();
+    assert_eq!(entry["attachments"], json!([secret, shared]));
+    let thread = format!("/api/rooms/{room}/threads/{}", root["id"].as_str().unwrap());
+    assert_eq!(owner.get(&thread).await.ok(200)["entries"], json!([entry]));
+    post(&owner, &room, "", &[&twin]).await.ok(201);
+
+    let path = format!("{path}/{}", entry["id"].as_str().unwrap());
+    let redacted = owner.delete(&path).await.ok(200);
+    assert_eq!(redacted["attachments"], json!([]));
+    assert_eq!(owner.get(&path).await.ok(200), redacted);
+    for file in [&secret, &shared] {
+        owner
+            .get(url(file))
+            .await
+            .refused(404, "ATTACHMENT_NOT_FOUND");
+    }
+    assert_eq!(owner.get(url(&twin)).await.bytes, "shared");
+    assert_eq!(kept(&t), [twin["sha256"].as_str().unwrap()]);
+    let export = owner.get(&format!("/api/rooms/{room}/export")).await.text();
+    let line = json!({"type": "entry", "entry": redacted});
+    assert!(
+        export
+            .lines()
+            .any(|known| serde_json::from_str::<Value>(known).unwrap() == line)
+    );
+    let digest = secret["sha256"].as_str().unwrap();
+    for told in [export, t.rows()] {
+        assert!(!told.contains(digest) && !told.contains("\"secret\""));
+    }
+}
+
+#[tokio::test]
 async fn an_upload_sent_again_under_its_key_is_answered_again_and_kept_once() {
     let t = TestHall::open().await;
     let (owner, room) = (t.owner(), t.team().await);

@@ -104,6 +104,26 @@ async fn people_alone_redact_and_what_is_not_there_is_not_there() {
 }
 
 #[tokio::test]
+async fn a_person_redacts_their_own_and_the_owner_everybodys() {
+    let t = TestHall::open_login().await;
+    let (owner, pia) = (t.owner(), t.person("Pia").await);
+    let room = t.team().await;
+    let (hers, his) = (
+        t.say(&pia, &room, "hers").await,
+        t.say(&owner, &room, "his").await,
+    );
+    let before = t.rows();
+    pia.delete(&entry_path(&his))
+        .await
+        .refused(403, "OWNER_ONLY");
+    assert_eq!(t.rows(), before);
+    let redacted = pia.delete(&entry_path(&hers)).await.ok(200);
+    assert_eq!(redacted["text"], "");
+    let other = t.say(&pia, &room, "hers too").await;
+    owner.delete(&entry_path(&other)).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_redacted_text_is_in_no_answer_no_event_and_no_file() {
     let mut t = TestHall::open().await;
     let owner = t.owner();
