@@ -71,7 +71,9 @@ test('at phone width everything one touches is at least 44 px', async ({ house, 
       const inText = (element: Element) => element.closest('.text, .note, .hint') !== null;
       return [...document.querySelectorAll('button, a[href], select, textarea, input')]
         .filter((element) => !inText(element) && element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
-        .map((element) => ({ box: element.getBoundingClientRect(), words: element.getAttribute('aria-label') ?? element.textContent }))
+        // A tick or dot is pressed by its whole label.
+        .map((element) => ({ element, pressed: element.matches('[type=radio], [type=checkbox]') ? (element.closest('label') ?? element) : element }))
+        .map(({ element, pressed }) => ({ box: pressed.getBoundingClientRect(), words: element.getAttribute('aria-label') ?? element.textContent }))
         .filter(({ box }) => box.width > 1 && (box.height < 43.5 || box.width < 43.5))
         .map(({ box, words }) => `${words?.trim()} ${Math.round(box.width)}×${Math.round(box.height)}`);
     });
