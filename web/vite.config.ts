@@ -14,6 +14,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2023',
+    // The viewer of 3D models is large; it is a file of its own, fetched where a model is shown.
+    chunkSizeWarningLimit: 700,
   },
   server: {
     proxy: {

@@ -11,18 +11,38 @@ import type { Agent, Author, Entry, Room } from '../src/api/types';
 
 const BINARY = resolve(process.env.GUILDHALL_BIN ?? '../target/debug/guildhall');
 
+/** How a house is started, beside its data folder. */
+export type Start = {
+  auth?: 'local' | 'login';
+  /** Where it listens; only this computer's own address unless it is named. */
+  bind?: string;
+  /** Further words of the command line. */
+  flags?: string[];
+  /** Further variables of its environment. */
+  env?: Record<string, string>;
+};
+
 export class House {
   readonly dir = mkdtempSync(join(tmpdir(), 'guildhall-page-'));
   url = '';
+  /** Who asks when a test asks without a page: the owner of this computer. */
+  headers: Record<string, string> = {};
+  readonly #start: Start;
   #process: ChildProcess | null = null;
   #log = '';
+
+  constructor(start: Start = {}) {
+    this.#start = start;
+  }
 
   /** Starts the server; a second start takes the port of the first. */
   async start(): Promise<void> {
     if (!existsSync(BINARY)) throw new Error(`There is no server at ${BINARY}: build it, or name it in GUILDHALL_BIN.`);
-    const bind = this.url === '' ? '127.0.0.1:0' : new URL(this.url).host;
-    const child = spawn(BINARY, ['serve', '--data-dir', this.data, '--bind', bind], {
-      env: { ...process.env, HOME: this.dir },
+    const { auth = 'local', bind: first = '127.0.0.1:0', flags = [], env = {} } = this.#start;
+    const bind = this.url === '' ? first : first.replace(/:\d+$/, `:${new URL(this.url).port}`);
+    const words = ['serve', '--data-dir', this.data, '--bind', bind, ...(auth === 'login' ? ['--auth', auth] : []), ...flags];
+    const child = spawn(BINARY, words, {
+      env: { ...process.env, HOME: this.dir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
@@ -62,17 +82,27 @@ export class House {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
+  /** Only in mode `login`, and only before there is an account. */
+  get setupCode(): string {
+    return readFileSync(join(this.data, 'setup-code'), 'utf8').trim();
+  }
+
   async get<Body>(path: string): Promise<Body> {
-    return this.#answer<Body>(await fetch(this.url + path));
+    return this.#answer<Body>(await fetch(this.url + path, { headers: this.headers }));
   }
 
   async post<Body>(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Body> {
-    const asked = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+    const asked = { method: 'POST', headers: { 'content-type': 'application/json', ...this.headers, ...headers }, body: JSON.stringify(body) };
     return this.#answer<Body>(await fetch(this.url + path, asked));
   }
 
+  async react(roomId: string, entryId: string, emoji: string, headers: Record<string, string> = {}): Promise<void> {
+    const path = `/api/rooms/${roomId}/entries/${entryId}/reactions/${encodeURIComponent(emoji)}`;
+    await this.#answer(await fetch(this.url + path, { method: 'PUT', headers: { ...this.headers, ...headers } }));
+  }
+
   async patch<Body>(path: string, body: unknown): Promise<Body> {
-    const asked = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const asked = { method: 'PATCH', headers: { 'content-type': 'application/json', ...this.headers }, body: JSON.stringify(body) };
     return this.#answer<Body>(await fetch(this.url + path, asked));
   }
 
@@ -104,10 +134,11 @@ export class House {
     if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}:\n${this.#log}`);
     const path = join(this.data, 'run', 'server.json');
     if (!existsSync(path)) return false;
-    const found = JSON.parse(readFileSync(path, 'utf8')) as { url: string; pid: number };
+    const found = JSON.parse(readFileSync(path, 'utf8')) as { url: string; pid: number; localToken: string | null };
     // After a SIGKILL the file of the dead server is still there.
     if (found.pid !== child.pid) return false;
-    this.url = found.url.replace(/\/$/, '');
+    this.url = found.url.replace(/\/$/, '').replace('//0.0.0.0', '//127.0.0.1');
+    if (found.localToken) this.headers = { authorization: `Bearer ${found.localToken}` };
     return true;
   }
 
@@ -129,21 +160,35 @@ export class AgentVoice {
     this.token = token;
   }
 
-  say(roomId: string, text: string): Promise<{ entry: Entry }> {
-    return this.#house.post(`/api/rooms/${roomId}/entries`, { text }, { 'x-service-agent': this.token });
+  say(roomId: string, text: string, threadRootEntryId?: string): Promise<{ entry: Entry }> {
+    return this.#house.post(`/api/rooms/${roomId}/entries`, { text, threadRootEntryId }, { 'x-service-agent': this.token });
   }
 }
 
 /** A browser of its own: its own storage, its own leading tab. */
 export type Windows = {
-  open(path: string, look?: { theme?: 'light' | 'dark'; width?: number; height?: number; withoutLocks?: boolean }): Promise<Page>;
+  open(path: string, look?: Look): Promise<Page>;
 };
 
-type Fixtures = { house: House; windows: Windows };
+export type Look = {
+  theme?: 'light' | 'dark';
+  width?: number;
+  height?: number;
+  withoutLocks?: boolean;
+  /** The one other origin that a person clicks in this window. */
+  clicked?: string;
+  /** Another address of the same server. */
+  at?: string;
+  /** False where nobody is signed in yet, so that no stream can be live. */
+  live?: boolean;
+};
+
+type Fixtures = { start: Start; house: House; windows: Windows };
 
 export const test = base.extend<Fixtures>({
-  house: async ({}, use) => {
-    const house = new House();
+  start: [{}, { option: true }],
+  house: async ({ start }, use) => {
+    const house = new House(start);
     await house.start();
     await use(house);
     await house.close();
@@ -153,15 +198,16 @@ export const test = base.extend<Fixtures>({
     const strangers: string[] = [];
     const broken: string[] = [];
     await use({
-      async open(path, { theme = 'light', width = 1280, height = 800, withoutLocks = false } = {}) {
+      async open(path, look = {}) {
+        const { theme = 'light', width = 1280, height = 800, withoutLocks = false, clicked = '', at = house.url, live: waits = true } = look;
         const context = await newContext(browser, theme, width, height);
         opened.push(context);
-        watch(context, house, strangers, broken);
+        watch(context, [at, clicked], strangers, broken);
         // As on plain http off loopback, where the browser offers no Web Locks.
         if (withoutLocks) await context.addInitScript('delete Navigator.prototype.locks');
         const page = await context.newPage();
-        await page.goto(house.url + path);
-        await live(page);
+        await page.goto(at + path);
+        if (waits) await live(page);
         return page;
       },
     });
@@ -176,10 +222,10 @@ function newContext(browser: Browser, colorScheme: 'light' | 'dark', width: numb
   return browser.newContext({ colorScheme, viewport: { width, height }, reducedMotion: 'reduce' });
 }
 
-function watch(context: BrowserContext, house: House, strangers: string[], broken: string[]): void {
+function watch(context: BrowserContext, known: string[], strangers: string[], broken: string[]): void {
   context.on('request', (request) => {
     const url = new URL(request.url());
-    if (url.protocol.startsWith('http') && url.origin !== house.url) strangers.push(request.url());
+    if (url.protocol.startsWith('http') && !known.includes(url.origin)) strangers.push(request.url());
   });
   context.on('weberror', (error) => broken.push(String(error.error().stack)));
   context.on('console', (message) => {

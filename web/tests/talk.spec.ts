@@ -76,7 +76,7 @@ test('older entries come while one scrolls up, and what one reads stays in place
   await expect(page.getByText('line 130', { exact: true })).toBeInViewport();
   await expect(page.getByText('line 81', { exact: true })).toBeAttached();
 
-  const list = page.getByRole('region', { name: 'Entries' });
+  const list = page.getByRole('region', { name: 'Entries', exact: true });
   const top = (text: string) => page.getByText(text, { exact: true }).evaluate((element) => element.getBoundingClientRect().top);
   await page.getByText('line 85', { exact: true }).evaluate((element) => element.scrollIntoView({ block: 'center' }));
   await expect(page.getByText('line 31', { exact: true })).toBeAttached();

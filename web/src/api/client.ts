@@ -4,6 +4,7 @@
  */
 
 import createClient from 'openapi-fetch';
+import type { Content } from '../canvas/content';
 import { ApiError } from '../errors/error';
 import type { components, paths } from './schema';
 
@@ -12,9 +13,15 @@ type Schemas = components['schemas'];
 /** A body and the `X-Event-Seq` it was read at: events up to `seq` are already in it. */
 export type Reading<Body> = { body: Body; seq: number };
 
+/** Every part is optional; all that is asked is done, or nothing. */
+export type ChangeDocument = { content?: Content; pinned?: boolean; activate?: boolean };
+
 type Answer<Body> = { data?: Body; error?: unknown; response: Response };
 
 const http = createClient<paths>({ baseUrl: location.origin, headers: { accept: 'application/json' } });
+
+/** Hears every refusal: whichever call finds out first tells that one is signed out. */
+export const onRefusal = new Set<(refusal: ApiError) => void>();
 
 /** Entries a page holds at most, and authors alike. Source: contract 1.6. */
 const PAGE_MAX = 200;
@@ -26,7 +33,10 @@ async function reading<Body>(asked: Promise<Answer<Body>>): Promise<Reading<Body
   } catch {
     throw ApiError.unreachable();
   }
-  if (!answer.response.ok) throw refusal(answer.response, answer.error);
+  if (!answer.response.ok) {
+    const { status, headers } = answer.response;
+    throw refusal(status, headers.get('x-request-id') ?? '', answer.error);
+  }
   return { body: answer.data as Body, seq: Number(answer.response.headers.get('x-event-seq') ?? 0) };
 }
 
@@ -34,14 +44,39 @@ async function changed<Body>(asked: Promise<Answer<Body>>): Promise<Body> {
   return (await reading(asked)).body;
 }
 
-function refusal(response: Response, error: unknown): ApiError {
-  const requestId = response.headers.get('x-request-id') ?? '';
+function refusal(status: number, requestId: string, error: unknown): ApiError {
   const envelope = error as Partial<Schemas['ErrorEnvelope']> | undefined;
-  if (typeof envelope?.code !== 'string' || typeof envelope.error !== 'string') {
-    return new ApiError('UNREADABLE_ANSWER', `The answer (${response.status}) could not be read.`, requestId, response.status);
-  }
-  return new ApiError(envelope.code, envelope.error, requestId, response.status, envelope.details);
+  const readable = typeof envelope?.code === 'string' && typeof envelope.error === 'string';
+  const refused = readable
+    ? new ApiError(envelope.code ?? '', envelope.error ?? '', requestId, status, envelope.details)
+    : new ApiError('UNREADABLE_ANSWER', `The answer (${status}) could not be read.`, requestId, status);
+  for (const hear of onRefusal) hear(refused);
+  return refused;
 }
+
+/**
+ * Sends files and says how far it is, 0 to 1, which `fetch` cannot.
+ * An abort by `signal` ends it as unreachable.
+ */
+function upload<Body>(path: string, files: FormData, onprogress: (part: number) => void, signal: AbortSignal): Promise<Body> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', path);
+    request.responseType = 'json';
+    request.setRequestHeader('accept', 'application/json');
+    request.upload.onprogress = ({ loaded, total }) => onprogress(total > 0 ? loaded / total : 0);
+    request.onerror = request.onabort = () => reject(ApiError.unreachable());
+    request.onload = () => {
+      if (request.status >= 200 && request.status < 300) resolve(request.response as Body);
+      else reject(refusal(request.status, request.getResponseHeader('x-request-id') ?? '', request.response));
+    };
+    signal.addEventListener('abort', () => request.abort());
+    request.send(files);
+  });
+}
+
+/** Where a room is downloaded whole, one JSON value a line. */
+export const exportPath = (roomId: string): string => `/api/rooms/${encodeURIComponent(roomId)}/export`;
 
 export const api = {
   whoami: () => reading(http.GET('/api/auth/whoami')),
@@ -89,15 +124,104 @@ export const api = {
   entries: {
     page: (id: string, query: { before?: number; after?: number; limit: number }) =>
       reading(http.GET('/api/rooms/{id}/entries', { params: { path: { id }, query } })),
+    one: (id: string, entryId: string) =>
+      reading(http.GET('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
     /** `idempotencyKey` makes a repeat harmless: one entry per key. */
-    post: (id: string, text: string, idempotencyKey: string) =>
+    post: (id: string, body: Schemas['Post'], idempotencyKey: string) =>
       changed(
         http.POST('/api/rooms/{id}/entries', {
           params: { path: { id } },
           headers: { 'idempotency-key': idempotencyKey },
-          body: { text },
+          body,
         }),
       ),
+    redact: (id: string, entryId: string) =>
+      changed(http.DELETE('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
+    /** Like its counterpart idempotent; both answer the whole set. */
+    react: (id: string, entryId: string, emoji: string) =>
+      changed(http.PUT('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
+    unreact: (id: string, entryId: string, emoji: string) =>
+      changed(http.DELETE('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
+  },
+
+  threads: {
+    /** Threads one wrote in, newest activity first. */
+    mine: (cursor?: string) => reading(http.GET('/api/rooms/threads', { params: { query: cursor ? { cursor } : {} } })),
+    /** The replies above seq `after`. */
+    page: (id: string, rootEntryId: string, after: number) =>
+      reading(
+        http.GET('/api/rooms/{id}/threads/{rootEntryId}', {
+          params: { path: { id, rootEntryId }, query: { after, limit: PAGE_MAX } },
+        }),
+      ),
+  },
+
+  attachments: {
+    /** One file a request, so that each has its own progress and its own refusal. */
+    upload: (id: string, file: File, onprogress: (part: number) => void, signal: AbortSignal) => {
+      const form = new FormData();
+      form.append('files', file, file.name);
+      return upload<Schemas['Uploaded']>(`/api/rooms/${encodeURIComponent(id)}/attachments`, form, onprogress, signal);
+    },
+  },
+
+  search: (query: { q: string; limit: number; cursor?: string }) => reading(http.GET('/api/search', { params: { query } })),
+
+  accounts: {
+    register: (body: Schemas['Register']) => changed(http.POST('/api/auth/register', { body })),
+    signIn: (email: string, password: string) => changed(http.POST('/api/auth/login', { body: { email, password } })),
+    signOut: () => changed(http.POST('/api/auth/logout')),
+    changePassword: (current: string, next: string) => changed(http.POST('/api/auth/password', { body: { current, next } })),
+    list: () => reading(http.GET('/api/auth/accounts', { params: { query: { limit: PAGE_MAX } } })),
+    invite: (email: string, displayName: string) => changed(http.POST('/api/auth/accounts', { body: { email, displayName } })),
+    remove: async (id: string): Promise<void> => {
+      await changed(http.DELETE('/api/auth/accounts/{id}', { params: { path: { id } } }));
+    },
+  },
+
+  keys: {
+    list: () => reading(http.GET('/api/auth/keys', { params: { query: { limit: PAGE_MAX } } })),
+    make: (label: string) => changed(http.POST('/api/auth/keys', { body: { label } })),
+    revoke: async (id: string): Promise<void> => {
+      await changed(http.DELETE('/api/auth/keys/{id}', { params: { path: { id } } }));
+    },
+  },
+
+  settings: {
+    list: () => reading(http.GET('/api/settings')),
+    /** Null drops the stored value. */
+    change: (body: Record<string, unknown>) => changed(http.PATCH('/api/settings', { body })),
+  },
+
+  canvas: {
+    list: (id: string) => reading(http.GET('/api/rooms/{id}/canvas', { params: { path: { id } } })),
+    one: (id: string, documentId: string) =>
+      reading(http.GET('/api/rooms/{id}/canvas/{documentId}', { params: { path: { id, documentId } } })),
+    open: (id: string, content: Content) =>
+      changed(http.POST('/api/rooms/{id}/canvas', { params: { path: { id } }, body: { content: content as Schemas['CanvasContent'] } })),
+    /** With `rev` only while the document still is at that revision; else 412. */
+    change: (id: string, documentId: string, change: ChangeDocument, rev?: number) =>
+      changed(
+        http.PATCH('/api/rooms/{id}/canvas/{documentId}', {
+          params: { path: { id, documentId } },
+          ...(rev === undefined ? {} : { headers: { 'if-match': `"${rev}"` } }),
+          body: change as Schemas['ChangeDocument'],
+        }),
+      ),
+    close: async (id: string, documentId: string): Promise<void> => {
+      await changed(http.DELETE('/api/rooms/{id}/canvas/{documentId}', { params: { path: { id, documentId } } }));
+    },
+    /** `leaving`: the page goes away with this word, which then arrives all the same. */
+    edit: (id: string, documentId: string, editing: boolean, leaving = false) =>
+      changed(
+        http.POST('/api/rooms/{id}/canvas/{documentId}/editing', {
+          params: { path: { id, documentId } },
+          body: { editing },
+          keepalive: leaving,
+        }),
+      ),
+    discuss: (id: string, documentId: string) =>
+      changed(http.POST('/api/rooms/{id}/canvas/{documentId}/thread', { params: { path: { id, documentId } } })),
   },
 
   agents: {

@@ -32,6 +32,7 @@ export function linesOf(entries: readonly Entry[], hasOlder: boolean, newAfter: 
       previous.kind === 'post' &&
       entry.kind === 'post' &&
       previous.authorId === entry.authorId &&
+      (previous.threadRootEntryId ?? null) === (entry.threadRootEntryId ?? null) &&
       Date.parse(entry.createdAt) - Date.parse(previous.createdAt) < FOLLOWS_MS;
     return { entry, day, fresh: isFresh, follows };
   });

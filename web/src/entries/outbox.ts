@@ -8,6 +8,10 @@ import { keep, kept } from '../ui/storage';
 export type Outgoing = {
   key: string;
   text: string;
+  /** The entry it answers in a thread; null in the room itself. */
+  threadRootEntryId: string | null;
+  /** Files that are on the server already and go out with it. */
+  attachmentIds: string[];
   /** When Enter was pressed, RFC 3339. */
   at: string;
   state: 'sending' | 'failed';
@@ -22,7 +26,7 @@ const keyOf = (roomId: string) => `guildhall.outbox.${roomId}`;
 export function leftover(roomId: string, now: number): Outgoing[] {
   return read(roomId)
     .filter((item) => item.state === 'failed' || now - Date.parse(item.at) > UNANSWERED_MS || item.tab === tabId())
-    .map(({ key, text, at }) => ({ key, text, at, state: 'failed' }));
+    .map(({ key, text, threadRootEntryId, attachmentIds, at }) => ({ key, text, threadRootEntryId, attachmentIds, at, state: 'failed' }));
 }
 
 export function remember(roomId: string, item: Outgoing): void {
@@ -41,7 +45,8 @@ type Stored = Outgoing & { tab: string };
 
 function read(roomId: string): Stored[] {
   try {
-    return JSON.parse(kept(keyOf(roomId)) || '[]') as Stored[];
+    const stored = JSON.parse(kept(keyOf(roomId)) || '[]') as Stored[];
+    return stored.map((item) => ({ ...item, threadRootEntryId: item.threadRootEntryId ?? null, attachmentIds: item.attachmentIds ?? [] }));
   } catch {
     return [];
   }

@@ -1,15 +1,19 @@
 /** The entries of one room as far as they are held, and what is on its way there. */
 
 import { api } from '../api/client';
-import type { EntriesPage, Entry } from '../api/types';
+import type { Entry } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { asApiError, type ApiError } from '../errors/error';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
+import { ReadAt, withAnswer } from './changes';
 import { forget, leftover, newKey, remember, type Outgoing } from './outbox';
 import { emptyWindow, firstSeq, lastSeq, PAGE, withEntry, withNewer, withOlder, type EntryWindow } from './window';
 
 export type Pending = Outgoing & { error: ApiError | null };
+
+/** What one sends: a text, files, or both, into the room or into a thread of it. */
+export type Sending = Pick<Outgoing, 'text' | 'threadRootEntryId' | 'attachmentIds'>;
 
 export class Timeline {
   readonly roomId: string;
@@ -24,6 +28,11 @@ export class Timeline {
   newest = $state(0);
   /** The entry that came last over the stream, for the live region. */
   latest = $state.raw<Entry | null>(null);
+  /** Roots that replies of the window name and that lie outside it. */
+  roots = $state.raw<ReadonlyMap<string, Entry>>(new Map());
+
+  #readAt = new ReadAt();
+  #rootsAt = new ReadAt();
 
   constructor(roomId: string) {
     this.roomId = roomId;
@@ -31,18 +40,20 @@ export class Timeline {
   }
 
   /** Reads the newest page. */
-  loadNewest = (): Promise<void> => this.#replace(() => api.entries.page(this.roomId, { limit: PAGE }), true);
+  loadNewest = (): Promise<void> => this.#replace({ limit: PAGE });
 
   /** Reads the page that begins after `seq`, with a few entries before it to stand on. */
-  loadAround = (seq: number): Promise<void> =>
-    this.#replace(() => api.entries.page(this.roomId, { after: Math.max(0, seq - 10), limit: PAGE }), false);
+  loadAround = (seq: number): Promise<void> => this.#replace({ after: Math.max(0, seq - 10), limit: PAGE });
 
   async loadOlder(): Promise<void> {
     if (this.loading || !this.window.hasOlder) return;
     await this.#during('older', async () => {
       const before = firstSeq(this.window);
-      const { body } = await api.entries.page(this.roomId, { before, limit: PAGE });
-      if (firstSeq(this.window) === before) this.#show(withOlder(this.window, body.entries, body.hasMore));
+      await this.#readPage({ before, limit: PAGE }, (entries, hasMore, seq) => {
+        if (firstSeq(this.window) !== before) return;
+        this.#readAt.note(entries, seq);
+        this.#show(withOlder(this.window, entries, hasMore));
+      });
     });
   }
 
@@ -50,23 +61,41 @@ export class Timeline {
     if (this.loading || !this.window.hasNewer) return;
     await this.#during('newer', async () => {
       const after = lastSeq(this.window);
-      const read = () => api.entries.page(this.roomId, { after, limit: PAGE });
-      const take = ({ entries, hasMore }: EntriesPage) => this.#show(withNewer(this.window, entries, hasMore));
-      await readAndFold(read, take, (event) => this.fold(event));
+      await this.#readPage({ after, limit: PAGE }, (entries, hasMore, seq) => {
+        this.#readAt.note(entries.filter((entry) => entry.seq > lastSeq(this.window)), seq);
+        this.#show(withNewer(this.window, entries, hasMore));
+      });
     });
   }
 
   fold(event: HallEvent): void {
+    if (!this.loaded) return;
+    const entries = this.#readAt.after(this.window.entries, event);
+    if (entries !== this.window.entries) this.window = { ...this.window, entries };
+    const known = [...this.roots.values()];
+    const roots = this.#rootsAt.after(known, event);
+    if (roots !== known) this.roots = new Map(roots.map((root) => [root.id, root]));
     if (event.type !== 'entry_added') return;
     const entry = event.data.entry as Entry;
-    if (entry.roomId !== this.roomId || !this.loaded) return;
+    if (entry.roomId !== this.roomId) return;
+    if (entry.seq > lastSeq(this.window)) this.#readAt.note([entry], event.seq);
     this.#take(entry);
     if (entry.authorId !== authors.meId) this.latest = entry;
   }
 
+  /** Takes in what a route answered for one entry, before its event comes. */
+  put(entryId: string, change: Partial<Entry>): void {
+    this.window = { ...this.window, entries: withAnswer(this.window.entries, entryId, change) };
+  }
+
+  /** A held entry, or a root that a held reply names. */
+  get(entryId: string): Entry | undefined {
+    return this.window.entries.find(({ id }) => id === entryId) ?? this.roots.get(entryId);
+  }
+
   /** Shows the text as "sending" at once and posts it; a failure keeps it, with its key, for another try. */
-  async send(text: string): Promise<void> {
-    await this.#post({ key: newKey(), text, at: new Date().toISOString(), state: 'sending', error: null });
+  async send(sending: Sending): Promise<void> {
+    await this.#post({ key: newKey(), ...sending, at: new Date().toISOString(), state: 'sending', error: null });
   }
 
   async resend(pending: Pending): Promise<void> {
@@ -81,7 +110,9 @@ export class Timeline {
   async #post(item: Pending): Promise<void> {
     this.#put(item);
     try {
-      const { entry } = await api.entries.post(this.roomId, item.text, item.key);
+      const { text, threadRootEntryId, attachmentIds } = item;
+      const body = { text, ...(threadRootEntryId ? { threadRootEntryId } : {}), ...(attachmentIds.length > 0 ? { attachmentIds } : {}) };
+      const { entry } = await api.entries.post(this.roomId, body, item.key);
       this.discard(item.key);
       if (this.loaded) this.#take(entry);
     } catch (error) {
@@ -92,11 +123,11 @@ export class Timeline {
   }
 
   #put(item: Pending): void {
-    const { key, text, at, state } = item;
-    remember(this.roomId, { key, text, at, state });
-    const known = this.pending.some((other) => other.key === key);
+    const { error: _, ...outgoing } = item;
+    remember(this.roomId, outgoing);
+    const known = this.pending.some(({ key }) => key === item.key);
     this.pending = known
-      ? this.pending.map((other) => (other.key === key ? item : other))
+      ? this.pending.map((other) => (other.key === item.key ? item : other))
       : [...this.pending, item];
   }
 
@@ -114,7 +145,11 @@ export class Timeline {
    */
   #arrived(entry: Entry, isLive: boolean): void {
     if (entry.authorId !== authors.meId || this.pending.length === 0) return;
-    const same = this.pending.filter((item) => item.text === entry.text);
+    const files = entry.attachments.map(({ id }) => id).join();
+    const same = this.pending.filter(
+      ({ text, threadRootEntryId, attachmentIds }) =>
+        text === entry.text && threadRootEntryId === entry.threadRootEntryId && attachmentIds.join() === files,
+    );
     const unanswered = ({ state, error, at }: Pending) =>
       state === 'failed' && (error === null || error.status === 0) && Date.parse(at) <= Date.parse(entry.createdAt);
     const match = (isLive ? same.find((item) => item.state === 'sending') : undefined) ?? same.find(unanswered);
@@ -136,17 +171,32 @@ export class Timeline {
     }
   }
 
-  async #replace(read: () => ReturnType<typeof api.entries.page>, atEnd: boolean): Promise<void> {
+  async #replace(query: { after?: number; limit: number }): Promise<void> {
     await this.#during('all', () =>
-      readAndFold(
-        read,
-        ({ entries, hasMore }) => {
-          this.loaded = true;
-          const first = entries[0]?.seq ?? 1;
-          this.#show({ entries, hasOlder: atEnd ? hasMore : first > 1, hasNewer: atEnd ? false : hasMore });
-        },
-        (event) => this.fold(event),
-      ),
+      this.#readPage(query, (entries, hasMore, seq) => {
+        this.loaded = true;
+        const first = entries[0]?.seq ?? 1;
+        this.#readAt.clear();
+        this.#readAt.note(entries, seq);
+        const atEnd = query.after === undefined;
+        this.#show({ entries, hasOlder: atEnd ? hasMore : first > 1, hasNewer: atEnd ? false : hasMore });
+      }),
+    );
+  }
+
+  /** Reads one page with the roots it names, and folds what happened meanwhile. */
+  async #readPage(
+    query: { before?: number; after?: number; limit: number },
+    take: (entries: Entry[], hasMore: boolean, seq: number) => void,
+  ): Promise<void> {
+    await readAndFold(
+      () => api.entries.page(this.roomId, query),
+      ({ entries, threadRoots, hasMore }, seq) => {
+        this.#rootsAt.note(threadRoots, seq);
+        this.roots = new Map([...this.roots, ...threadRoots.map((root) => [root.id, root] as const)]);
+        take(entries, hasMore, seq);
+      },
+      (event) => this.fold(event),
     );
   }
 

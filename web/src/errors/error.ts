@@ -30,6 +30,16 @@ export class ApiError extends Error {
     const fields = (this.details as { fieldErrors?: Record<string, string[]> } | null)?.fieldErrors ?? {};
     return Object.fromEntries(Object.entries(fields).map(([name, texts]) => [name, texts.join(' ')]));
   }
+
+  /** The same as sentences that stand alone at their field: `must be 1 to 10` → `Must be 1 to 10.` */
+  get fieldSentences(): Record<string, string> {
+    return Object.fromEntries(Object.entries(this.fieldErrors).map(([name, text]) => [name, asSentence(text)]));
+  }
+}
+
+function asSentence(text: string): string {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
 }
 
 export function asApiError(error: unknown): ApiError {

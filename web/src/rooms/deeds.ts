@@ -1,6 +1,6 @@
 /** What one can do to a room from more than one place. */
 
-import { api } from '../api/client';
+import { api, exportPath } from '../api/client';
 import type { Room } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { roomPath } from '../shell/route';
@@ -59,6 +59,7 @@ export function roomMenu(room: Room, edit: () => void): MenuItem[] {
     items.push({ label: 'Mark unread', icon: 'unread', deed: () => void markUnread(room) });
   }
   if (!room.archived) items.push({ label: room.kind === 'channel' ? 'Name and topic' : 'Name', icon: 'edit', deed: edit });
+  items.push({ label: 'Export as JSON lines', icon: 'download', href: exportPath(room.id) });
   if (room.wellKnown === '') {
     items.push({
       label: room.archived ? 'Restore' : 'Archive',

@@ -3,19 +3,25 @@
 import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
 import type { Entry, Member, Room, RoomDetail } from '../api/types';
+import { Uploads } from '../attachments/uploads.svelte';
 import { authors } from '../authors/authors.svelte';
+import { Canvas } from '../canvas/canvas.svelte';
 import { Timeline } from '../entries/timeline.svelte';
 import type { HallEvent, Signal } from '../events/frames';
 import { readAndFold } from '../events/reading';
+import { OpenThread } from '../threads/open-thread.svelte';
 import { roomIdOf } from './fold';
 import { rooms } from './rooms.svelte';
 
 /** A typing sign without an end of its own is believed this long. */
 const TYPING_MS = 8_000;
+const THREADS_KEPT_MAX = 4;
 
 export class OpenRoom {
   readonly id: string;
   readonly timeline: Timeline;
+  readonly uploads: Uploads;
+  readonly canvas: Canvas;
   detail = $state.raw<RoomDetail | null>(null);
   error = $state<unknown>(null);
   /** Entries above this were unread when the room was opened: the "new" line stands there. */
@@ -27,6 +33,7 @@ export class OpenRoom {
 
   #members = new SvelteMap<string, Member>();
   #typing = new SvelteMap<string, ReturnType<typeof setTimeout>>();
+  #threads = new Map<string, OpenThread>();
   #seq = 0;
   /** The read position the server told last, and the one it is asked to move to. */
   #known = 0;
@@ -40,11 +47,29 @@ export class OpenRoom {
   constructor(id: string) {
     this.id = id;
     this.timeline = new Timeline(id);
+    this.uploads = new Uploads(id);
+    this.canvas = new Canvas(id);
   }
 
   /** The listing's row is the truer one for counts and title; the detail stands in until it is there. */
   get room(): Room | null {
     return rooms.get(this.id) ?? this.detail;
+  }
+
+  /** A thread of this room, kept true as long as the room is. */
+  thread(rootId: string): OpenThread {
+    const known = this.#threads.get(rootId) ?? new OpenThread(this.id, rootId);
+    this.#threads.delete(rootId);
+    this.#threads.set(rootId, known);
+    const oldest = this.#threads.keys().next().value;
+    if (this.#threads.size > THREADS_KEPT_MAX && oldest) this.#threads.delete(oldest);
+    return known;
+  }
+
+  /** What a route answered for one entry, wherever it stands. */
+  putEntry(entryId: string, change: Partial<Entry>): void {
+    this.timeline.put(entryId, change);
+    for (const thread of this.#threads.values()) thread.put(entryId, change);
   }
 
   isMember(authorId: string): boolean {
@@ -55,7 +80,7 @@ export class OpenRoom {
   async open(): Promise<void> {
     await this.loadDetail();
     this.#markNew();
-    if (!this.error) await this.timeline.loadNewest();
+    if (!this.error) await Promise.all([this.timeline.loadNewest(), this.canvas.load()]);
   }
 
   /** Comes back to a room that was kept true meanwhile. */
@@ -72,7 +97,8 @@ export class OpenRoom {
   /** After a reset: everything again, while scroll, drafts and the "new" line stay. */
   async reload(): Promise<void> {
     await this.loadDetail();
-    await this.timeline.loadNewest();
+    await Promise.all([this.timeline.loadNewest(), this.canvas.load()]);
+    for (const thread of this.#threads.values()) void thread.load();
   }
 
   async loadDetail(): Promise<void> {
@@ -89,8 +115,10 @@ export class OpenRoom {
   }
 
   fold(event: HallEvent): void {
-    if (roomIdOf(event) !== this.id) return;
+    this.canvas.fold(event);
+    if (roomIdOf(event) !== this.id && event.scope !== `room:${this.id}`) return;
     this.timeline.fold(event);
+    for (const thread of this.#threads.values()) thread.fold(event);
     this.#foldDetail(event);
   }
 

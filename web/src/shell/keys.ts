@@ -8,7 +8,7 @@ import { router } from './router.svelte';
 /** After `g` the second letter must come within this time. */
 const CHORD_MS = 1_500;
 
-const places: Record<string, string> = { h: '/', r: '/rooms', a: '/agents', p: '/people' };
+const places: Record<string, string> = { h: '/', r: '/rooms', a: '/agents', p: '/people', s: '/settings', t: '/threads', f: '/search' };
 
 let chordUntil = 0;
 

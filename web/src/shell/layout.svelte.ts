@@ -3,11 +3,15 @@
 import { keep, kept } from '../ui/storage';
 
 const RAIL = 'guildhall.rail';
-const WIDTH = 'guildhall.panel-width';
-export const PANEL_MIN_PX = 240;
-export const PANEL_MAX_PX = 560;
-const PANEL_PX = 300;
+/** What the right panel can show of a room; each has a width of its own, in pixels. */
+export const panels = {
+  members: { key: 'guildhall.panel-width', min: 240, usual: 300, max: 560 },
+  canvas: { key: 'guildhall.canvas-width', min: 320, usual: 480, max: 1100 },
+} as const;
+export type Panel = keyof typeof panels;
+
 const panelKey = (roomId: string) => `guildhall.panel.${roomId}`;
+const shownKey = (roomId: string) => `guildhall.panel-shows.${roomId}`;
 
 class Layout {
   rail = $state(kept(RAIL) !== 'closed');
@@ -15,13 +19,14 @@ class Layout {
   keys = $state(false);
   /** At phone width the panel is a full-screen sheet and starts closed. */
   narrow = $state(false);
-  panelWidth = $state(PANEL_PX);
+  widths = $state<Record<Panel, number>>({ members: panels.members.usual, canvas: panels.canvas.usual });
 
   #wide = $state<Record<string, boolean>>({});
+  #shows = $state<Record<string, Panel>>({});
   #sheet = $state(false);
 
   constructor() {
-    this.setPanelWidth(Number(kept(WIDTH)) || PANEL_PX);
+    for (const panel of ['members', 'canvas'] as const) this.setPanelWidth(panel, Number(kept(panels[panel].key)) || panels[panel].usual);
     const narrow = matchMedia('(max-width: 900px)');
     this.narrow = narrow.matches;
     narrow.addEventListener('change', () => {
@@ -39,21 +44,39 @@ class Layout {
     return this.narrow ? this.#sheet : (this.#wide[roomId] ?? kept(panelKey(roomId)) !== 'closed');
   }
 
-  togglePanel = (roomId: string): void => {
-    const open = !this.panelOpen(roomId);
+  /** Which panel the room shows when it shows one. */
+  panelOf(roomId: string): Panel {
+    return this.#shows[roomId] ?? (kept(shownKey(roomId)) === 'canvas' ? 'canvas' : 'members');
+  }
+
+  shows(roomId: string, panel: Panel): boolean {
+    return this.panelOpen(roomId) && this.panelOf(roomId) === panel;
+  }
+
+  togglePanel = (roomId: string): void => this.#setOpen(roomId, !this.panelOpen(roomId));
+
+  /** Opens the panel on `panel`. */
+  showPanel(roomId: string, panel: Panel): void {
+    this.#shows[roomId] = panel;
+    keep(shownKey(roomId), panel === 'members' ? '' : panel);
+    this.#setOpen(roomId, true);
+  }
+
+  #setOpen(roomId: string, open: boolean): void {
     if (this.narrow) {
       this.#sheet = open;
       return;
     }
     this.#wide[roomId] = open;
     keep(panelKey(roomId), open ? '' : 'closed');
-  };
+  }
 
   /** In pixels, kept within its bounds and remembered for all rooms. */
-  setPanelWidth(width: number): void {
-    this.panelWidth = Math.round(Math.min(PANEL_MAX_PX, Math.max(PANEL_MIN_PX, width)));
-    keep(WIDTH, this.panelWidth === PANEL_PX ? '' : String(this.panelWidth));
-    document.documentElement.style.setProperty('--panel', `${this.panelWidth}px`);
+  setPanelWidth(panel: Panel, width: number): void {
+    const { key, min, usual, max } = panels[panel];
+    this.widths[panel] = Math.round(Math.min(max, Math.max(min, width)));
+    keep(key, this.widths[panel] === usual ? '' : String(this.widths[panel]));
+    document.documentElement.style.setProperty(`--panel-${panel}`, `${this.widths[panel]}px`);
   }
 
   closeSheet(): void {

@@ -1,21 +1,59 @@
 /** What the palette finds: rooms, people, agents and commands. */
 
+import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
+import type { Hit } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { openDm } from '../rooms/deeds';
 import { newRoom } from '../rooms/new-room.svelte';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
+import { sectionsFor } from '../settings/sections';
 import type { IconName } from '../ui/icons';
 import { layout } from './layout.svelte';
 import { places } from './places';
-import { agentPath, roomPath } from './route';
+import { agentPath, entryPath, roomPath, searchPath, settingsPath } from './route';
 import { router } from './router.svelte';
 import { theme } from './theme.svelte';
 
-export type Finding = { key: string; icon: IconName; name: string; note: string; words: string; deed: () => void };
+export type Finding = {
+  key: string;
+  icon: IconName;
+  name: string;
+  note: string;
+  words: string;
+  /** Only of an entry: its excerpt stands for the name. */
+  result?: Hit;
+  deed: () => void;
+};
 
 export function findings(): Finding[] {
   return [...roomFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
+}
+
+/** An entry that holds the words. */
+export function entryFinding(result: Hit): Finding {
+  const room = rooms.get(result.roomId);
+  return {
+    key: `entry ${result.entryId}`,
+    icon: 'rooms',
+    name: result.excerpt,
+    note: `${authors.nameOf(result.authorId)}${room ? ` in ${nameOf(room)}` : ''}`,
+    words: '',
+    result,
+    deed: () => router.go(entryPath(result.roomId, result.entryId)),
+  };
+}
+
+/** The view with everything that holds the words. */
+export function searchFinding(query: string): Finding {
+  return {
+    key: 'search',
+    icon: 'search',
+    name: `Search all entries for “${query}”`,
+    note: '',
+    words: '',
+    deed: () => router.go(searchPath(query)),
+  };
 }
 
 function roomFindings(): Finding[] {
@@ -83,5 +121,11 @@ function commands(): Finding[] {
     command('Left rail', 'rail', 'Ctrl B', layout.toggleRail),
     ...(here.view === 'room' ? [command('Right panel', 'panel', 'Ctrl .', () => layout.togglePanel(here.id))] : []),
     command('Keys', 'keyboard', '?', () => (layout.keys = true)),
+    command('Search all entries', 'search', 'g f', () => router.go('/search')),
+    command('Threads', 'reply', 'g t', () => router.go('/threads')),
+    ...sectionsFor(session.who?.mode ?? 'local', session.isOwner).map((section) =>
+      command(`Settings: ${section.name}`, 'gear', 'settings', () => router.go(settingsPath(section.id))),
+    ),
+    ...(session.who?.mode === 'login' ? [command('Sign out', 'leave', 'command', () => void session.signOut())] : []),
   ];
 }

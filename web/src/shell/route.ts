@@ -3,22 +3,35 @@
 export type Route =
   | { view: 'home' }
   | { view: 'rooms' }
-  | { view: 'room'; id: string }
+  /** `thread` = the entry whose thread stands beside the room. */
+  | { view: 'room'; id: string; thread?: string }
+  | { view: 'threads' }
   | { view: 'agents' }
   | { view: 'agent'; id: string }
   | { view: 'people' }
+  | { view: 'search' }
+  /** `section` is `""` at `/settings` itself. */
+  | { view: 'settings'; section: string }
   | { view: 'unknown'; path: string };
+
+const PLAIN = ['rooms', 'threads', 'agents', 'people', 'search'] as const;
 
 /** Reads a path such as `/rooms/0199…`; whatever has no view is `unknown`, never another view. */
 export function routeOf(path: string): Route {
-  const [first = '', second, ...rest] = path.replace(/^\/|\/$/g, '').split('/');
-  if (rest.length > 0) return { view: 'unknown', path };
-  if (second === undefined) {
+  const parts = path.replace(/^\/|\/$/g, '').split('/').map(decoded);
+  if (parts.some((part, index) => part === null || (part === '' && index > 0))) return { view: 'unknown', path };
+  const [first = '', second, third, fourth] = parts as string[];
+  if (parts.length === 1) {
     if (first === '') return { view: 'home' };
-    if (first === 'rooms' || first === 'agents' || first === 'people') return { view: first };
-  } else if (second !== '' && (first === 'rooms' || first === 'agents')) {
-    const id = decoded(second);
-    if (id !== null) return { view: first === 'rooms' ? 'room' : 'agent', id };
+    if (first === 'settings') return { view: 'settings', section: '' };
+    const plain = PLAIN.find((view) => view === first);
+    if (plain) return { view: plain };
+  } else if (parts.length === 2 && second !== undefined) {
+    if (first === 'rooms') return { view: 'room', id: second };
+    if (first === 'agents') return { view: 'agent', id: second };
+    if (first === 'settings') return { view: 'settings', section: second };
+  } else if (parts.length === 4 && first === 'rooms' && third === 't' && second !== undefined && fourth !== undefined) {
+    return { view: 'room', id: second, thread: fourth };
   }
   return { view: 'unknown', path };
 }
@@ -32,4 +45,11 @@ function decoded(part: string): string | null {
 }
 
 export const roomPath = (roomId: string): string => `/rooms/${encodeURIComponent(roomId)}`;
+/** The room with one entry in sight and marked. */
+export const entryPath = (roomId: string, entryId: string): string => `${roomPath(roomId)}?entry=${encodeURIComponent(entryId)}`;
+export const threadPath = (roomId: string, rootEntryId: string): string => `${roomPath(roomId)}/t/${encodeURIComponent(rootEntryId)}`;
 export const agentPath = (agentId: string): string => `/agents/${encodeURIComponent(agentId)}`;
+export const searchPath = (query: string): string => (query === '' ? '/search' : `/search?q=${encodeURIComponent(query)}`);
+export const settingsPath = (section: string): string => `/settings/${section}`;
+export const documentPath = (roomId: string, documentId: string): string =>
+  `${roomPath(roomId)}?doc=${encodeURIComponent(documentId)}`;

@@ -2,7 +2,8 @@
 
 import { agents } from '../agents/agents.svelte';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
-import type { Route } from './route';
+import { sections } from '../settings/sections';
+import { roomPath, type Route } from './route';
 
 /** The steps down to the present view; every step but the last has an address. */
 export function crumbsOf(route: Route): { text: string; path: string }[] {
@@ -15,11 +16,23 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       return [{ text: 'Agents', path: '/agents' }];
     case 'people':
       return [{ text: 'People', path: '/people' }];
+    case 'search':
+      return [{ text: 'Search', path: '/search' }];
+    case 'threads':
+      return [
+        { text: 'Rooms', path: '/rooms' },
+        { text: 'Threads', path: '' },
+      ];
+    case 'settings': {
+      const section = sections.find(({ id }) => id === route.section);
+      return [{ text: 'Settings', path: '/settings' }, ...(section ? [{ text: section.name, path: '' }] : [])];
+    }
     case 'room': {
       const room = rooms.get(route.id);
       return [
         { text: 'Rooms', path: '/rooms' },
-        { text: room ? nameOf(room) : 'Room', path: '' },
+        { text: room ? nameOf(room) : 'Room', path: roomPath(route.id) },
+        ...(route.thread === undefined ? [] : [{ text: 'Thread', path: '' }]),
       ];
     }
     case 'agent':

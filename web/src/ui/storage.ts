@@ -19,3 +19,13 @@ export function kept(key: string): string {
     return memory.get(key) ?? '';
   }
 }
+
+/** Forgets everything whose key begins so. */
+export function forgetAll(beginning: string): void {
+  for (const key of memory.keys()) if (key.startsWith(beginning)) memory.delete(key);
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(beginning)) localStorage.removeItem(key);
+  } catch {
+    // As above: without storage nothing else was kept.
+  }
+}

@@ -1,0 +1,147 @@
+/** The canvas of one room: its documents kept true by events, and which of them this reader looks at. */
+
+import { SvelteMap, SvelteSet } from 'svelte/reactivity';
+import { api } from '../api/client';
+import type { CanvasDocument } from '../api/types';
+import { authors } from '../authors/authors.svelte';
+import type { HallEvent } from '../events/frames';
+import { readAndFold } from '../events/reading';
+import { keep, kept } from '../ui/storage';
+import { toasts } from '../ui/toasts.svelte';
+import { draftsOf, keepDraft, type Draft, type Drafts } from './drafts';
+import { foldCanvas, inTabOrder, neighbour } from './fold';
+
+/** Since when somebody edits; not `exact` when they already did when this page first saw the document. */
+export type EditingSince = { by: string; at: string; exact: boolean };
+
+const tabKey = (roomId: string) => `guildhall.canvas-tab.${roomId}`;
+
+export class Canvas {
+  readonly roomId: string;
+  loaded = $state(false);
+  error = $state<unknown>(null);
+  /** The reader's own open tab; only the reader moves it, or the closing of its document. */
+  openId = $state('');
+  /** Documents whose lock this reader waits for. */
+  waiting = new SvelteSet<string>();
+  /** Documents that others opened or changed and this reader has not looked at since. */
+  news = new SvelteSet<string>();
+  drafts = $state.raw<Drafts>({});
+
+  #documents = new SvelteMap<string, CanvasDocument>();
+  #since = new SvelteMap<string, EditingSince>();
+  #seq = 0;
+
+  list = $derived(inTabOrder([...this.#documents.values()]));
+  shown = $derived(this.#documents.get(this.openId));
+  /** Unsaved texts whose document was closed meanwhile. */
+  orphans = $derived(this.loaded ? Object.entries(this.drafts).filter(([id]) => !this.#documents.has(id)) : []);
+
+  constructor(roomId: string) {
+    this.roomId = roomId;
+    this.drafts = draftsOf(roomId);
+    this.openId = kept(tabKey(roomId));
+  }
+
+  get(documentId: string): CanvasDocument | undefined {
+    return this.#documents.get(documentId);
+  }
+
+  editingSince(documentId: string): EditingSince | undefined {
+    return this.#since.get(documentId);
+  }
+
+  load = async (): Promise<void> => {
+    try {
+      await readAndFold(
+        () => api.canvas.list(this.roomId),
+        ({ documents }, seq) => this.#take(documents, seq),
+        this.fold,
+      );
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+  };
+
+  /** Reads one document again, when a refusal said that it is not what it was. */
+  async reread(documentId: string): Promise<CanvasDocument> {
+    const { body } = await api.canvas.one(this.roomId, documentId);
+    this.put(body);
+    return body;
+  }
+
+  fold = (event: HallEvent): void => {
+    if (event.seq <= this.#seq || event.scope !== `room:${this.roomId}`) return;
+    const folded = foldCanvas(event, (id) => this.#documents.get(id)?.rev ?? 0);
+    if (folded.kind === 'closed') this.#remove(folded.documentId, folded.reason, event.actorId);
+    if (folded.kind !== 'put') return;
+    const isNews = event.data.change === 'opened' || event.data.change === 'updated';
+    if (isNews && event.actorId !== authors.meId && folded.document.id !== this.openId) this.news.add(folded.document.id);
+    this.put(folded.document, event.at);
+  };
+
+  /** Takes in a document as an answer or event gives it; `at` is when it came to be so, null when nobody knows. */
+  put(document: CanvasDocument, at: string | null = null): void {
+    const before = this.#documents.get(document.id);
+    if (before && before.rev > document.rev) return;
+    for (const authorId of [document.authorId, document.lastTouchedBy, document.editingBy]) {
+      if (authorId) void authors.ensure(authorId);
+    }
+    this.#documents.set(document.id, document);
+    this.#noteEditor(before, document, at);
+  }
+
+  /** Looks at another document; the choice is remembered for this room. */
+  choose(documentId: string): void {
+    this.openId = documentId;
+    this.news.delete(documentId);
+    keep(tabKey(this.roomId), documentId);
+  }
+
+  /** Opens the first tab when the reader has none, so that a later change of order moves nothing under them. */
+  settle(): void {
+    const first = this.list[0];
+    if (first && !this.#documents.has(this.openId)) this.choose(first.id);
+  }
+
+  keepDraft(documentId: string, draft: Draft | null): void {
+    this.drafts = keepDraft(this.roomId, documentId, draft);
+  }
+
+  #take(documents: CanvasDocument[], seq: number): void {
+    this.#seq = seq;
+    const listed = new Set(documents.map(({ id }) => id));
+    for (const id of this.#documents.keys()) if (!listed.has(id)) this.#documents.delete(id);
+    for (const document of documents) {
+      // A read after a reset is the truth, whatever was known before.
+      this.#documents.delete(document.id);
+      this.put(document);
+    }
+    this.loaded = true;
+  }
+
+  #remove(documentId: string, reason: string, actorId: string | null): void {
+    const document = this.#documents.get(documentId);
+    if (!document) return;
+    if (documentId === this.openId) {
+      this.choose(neighbour(this.list, documentId));
+      if (reason === 'evicted') toasts.say(`“${document.title}” made room for newer documents.`);
+      else if (actorId !== authors.meId) toasts.say(`${authors.nameOf(actorId)} closed “${document.title}”.`);
+    }
+    this.#documents.delete(documentId);
+    this.#since.delete(documentId);
+    this.news.delete(documentId);
+    this.waiting.delete(documentId);
+  }
+
+  #noteEditor(before: CanvasDocument | undefined, { id, title, editingBy }: CanvasDocument, at: string | null): void {
+    if (editingBy === '') {
+      this.#since.delete(id);
+      if (this.waiting.delete(id)) toasts.say(`“${title}” is free to edit now.`);
+    } else if (this.#since.get(id)?.by !== editingBy) {
+      const exact = at !== null && before?.editingBy !== editingBy;
+      this.#since.set(id, { by: editingBy, at: at ?? new Date().toISOString(), exact });
+    }
+  }
+}
