@@ -4,23 +4,50 @@
 
 use crate::{
     Refusal,
-    ids::{AgentId, AuthorId, TokenId},
+    ids::{AccountId, AgentId, AuthorId, KeyId, SignInId, TokenId},
 };
+
+/// How the owner and other people are told apart. Source: contract 1.4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthMode {
+    /// Whoever runs as the server's own OS user on this computer is the owner; no other people.
+    Local,
+    /// People have accounts and sign in; the first account is the owner's.
+    Login,
+}
+
+impl AuthMode {
+    /// Its word on the wire and in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Login => "login",
+        }
+    }
+}
 
 /// How a caller showed who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// A loopback connection of the owner's operating-system user.
     Loopback,
+    /// The cookie of a sign-in, live when it was looked up.
+    Cookie(SignInId),
+    /// An API key.
+    ApiKey(KeyId),
+    /// The token of the discovery file, over a loopback connection of the owner's OS user.
+    LocalToken,
     /// An agent token, live when it was looked up.
     AgentToken(TokenId),
 }
 
 /// Who the caller is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Identity {
     /// The one person the installation belongs to.
     Owner,
+    /// Another person with an account.
+    Person(AccountId),
     /// A registered coding agent.
     Agent(AgentId),
 }
@@ -34,13 +61,16 @@ pub struct Caller {
     pub author: AuthorId,
     /// How it showed who it is.
     pub credential: Credential,
+    /// Whether it is a person who still has the password of the invitation, and may do nothing
+    /// before choosing another.
+    pub is_invited: bool,
 }
 
 impl Caller {
     /// Whether this is a person and not an agent.
     pub fn is_human(&self) -> bool {
         match self.identity {
-            Identity::Owner => true,
+            Identity::Owner | Identity::Person(_) => true,
             Identity::Agent(_) => false,
         }
     }
@@ -48,7 +78,7 @@ impl Caller {
     /// The agent, when it is one.
     pub fn agent(&self) -> Option<AgentId> {
         match self.identity {
-            Identity::Owner => None,
+            Identity::Owner | Identity::Person(_) => None,
             Identity::Agent(agent) => Some(agent),
         }
     }
@@ -87,32 +117,101 @@ macro_rules! gates {
 
 gates! {
     /// Owner, person or agent.
-    AnyCaller = |_| None;
+    AnyCaller = settled;
     /// Owner or person; an agent is refused.
-    Human = |caller| (!caller.is_human()).then_some(Refusal::HumansOnly);
+    Human = |caller| humans_only(caller).or_else(|| settled(caller));
+    /// Owner or person, also one who still has the password of the invitation.
+    Arrived = humans_only;
+    /// Owner or person by cookie, also one who still has the password of the invitation.
+    ///
+    /// The owner by loopback comes through too: there is no sign-in in mode `local`, which is
+    /// for the use case to say.
+    SignedIn = |caller| humans_only(caller).or(match caller.credential {
+        Credential::Cookie(_) | Credential::Loopback => None,
+        Credential::ApiKey(_) | Credential::LocalToken | Credential::AgentToken(_) => {
+            Some(Refusal::InteractiveOnly)
+        }
+    });
     /// The owner alone.
-    Owner = |caller| (caller.identity != Identity::Owner).then_some(Refusal::OwnerOnly);
+    Owner = |caller| match caller.identity {
+        Identity::Owner => settled(caller),
+        Identity::Person(_) | Identity::Agent(_) => Some(Refusal::OwnerOnly),
+    };
+}
+
+fn humans_only(caller: &Caller) -> Option<Refusal> {
+    (!caller.is_human()).then_some(Refusal::HumansOnly)
+}
+
+/// Holds back who has yet to choose a password.
+fn settled(caller: &Caller) -> Option<Refusal> {
+    caller.is_invited.then_some(Refusal::PasswordChangeRequired)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn caller(identity: Identity) -> Caller {
-        Caller {
-            identity,
-            author: AuthorId::from_bytes([1; 16]),
-            credential: Credential::Loopback,
-        }
-    }
-
     #[test]
     fn each_gate_lets_in_exactly_its_callers() {
-        let owner = caller(Identity::Owner);
-        let agent = caller(Identity::Agent(AgentId::from_bytes([2; 16])));
-        assert!(AnyCaller::admit(owner).is_ok() && AnyCaller::admit(agent).is_ok());
-        assert!(Human::admit(owner).is_ok() && Owner::admit(owner).is_ok());
-        assert_eq!(Human::admit(agent).err(), Some(Refusal::HumansOnly));
-        assert_eq!(Owner::admit(agent).err(), Some(Refusal::OwnerOnly));
+        let caller = |identity, credential, is_invited| Caller {
+            identity,
+            author: AuthorId::from_bytes([1; 16]),
+            credential,
+            is_invited,
+        };
+        let (owner, person, agent) = (
+            Identity::Owner,
+            Identity::Person(AccountId::from_bytes([2; 16])),
+            Identity::Agent(AgentId::from_bytes([3; 16])),
+        );
+        let cookie = Credential::Cookie(SignInId::from_bytes([4; 16]));
+        let key = Credential::ApiKey(KeyId::from_bytes([5; 16]));
+        let token = Credential::AgentToken(TokenId::from_bytes([6; 16]));
+        let (humans, owners) = (Some(Refusal::HumansOnly), Some(Refusal::OwnerOnly));
+        let (interactive, invited) = (
+            Some(Refusal::InteractiveOnly),
+            Some(Refusal::PasswordChangeRequired),
+        );
+        for (caller, expected) in [
+            (
+                caller(owner, Credential::Loopback, false),
+                [None, None, None, None, None],
+            ),
+            (caller(owner, cookie, false), [None, None, None, None, None]),
+            (
+                caller(owner, key, false),
+                [None, None, None, interactive.clone(), None],
+            ),
+            (
+                caller(owner, Credential::LocalToken, false),
+                [None, None, None, interactive.clone(), None],
+            ),
+            (
+                caller(person, cookie, false),
+                [None, None, None, None, owners.clone()],
+            ),
+            (
+                caller(person, key, false),
+                [None, None, None, interactive, owners.clone()],
+            ),
+            (
+                caller(person, cookie, true),
+                [invited.clone(), invited, None, None, owners.clone()],
+            ),
+            (
+                caller(agent, token, false),
+                [None, humans.clone(), humans.clone(), humans, owners],
+            ),
+        ] {
+            let found = [
+                AnyCaller::admit(caller).err(),
+                Human::admit(caller).err(),
+                Arrived::admit(caller).err(),
+                SignedIn::admit(caller).err(),
+                Owner::admit(caller).err(),
+            ];
+            assert_eq!(found, expected, "{caller:?}");
+        }
     }
 }

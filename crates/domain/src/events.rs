@@ -8,7 +8,7 @@ use crate::{
     authors::Author,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
     entries::Entry,
-    ids::{AgentId, AuthorId, DocumentId, RoomId, SessionId, TokenId},
+    ids::{AccountId, AgentId, AuthorId, DocumentId, KeyId, RoomId, SessionId, TokenId},
     members::Member,
     read_cursors::ReadCursor,
     rooms::Room,
@@ -111,6 +111,40 @@ pub enum Event {
         scope: CanvasScope,
         /// Why it is gone.
         reason: ClosedReason,
+    },
+    /// Somebody got an account.
+    AccountCreated {
+        /// Its row.
+        account_id: AccountId,
+    },
+    /// An account was removed, with its sign-ins and keys.
+    AccountRemoved {
+        /// Its row.
+        account_id: AccountId,
+    },
+    /// A person changed the password: the other sign-ins and all keys ended.
+    PasswordChanged {
+        /// Whose.
+        author_id: AuthorId,
+    },
+    /// A person signed out: that sign-in ended.
+    SignedOut {
+        /// Who.
+        author_id: AuthorId,
+    },
+    /// A person made an API key.
+    ApiKeyCreated {
+        /// Whom it names.
+        author_id: AuthorId,
+        /// Its row.
+        key_id: KeyId,
+    },
+    /// An API key ended.
+    ApiKeyRevoked {
+        /// Whom it named.
+        author_id: AuthorId,
+        /// Its row.
+        key_id: KeyId,
     },
 }
 
@@ -218,6 +252,19 @@ impl Event {
             },
             Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
             Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),
+            Self::AccountCreated { .. } | Self::AccountRemoved { .. } => Filing {
+                scope: Scope::Hall,
+                also: Vec::new(),
+                audience: Audience::Owner,
+            },
+            Self::PasswordChanged { author_id }
+            | Self::SignedOut { author_id }
+            | Self::ApiKeyCreated { author_id, .. }
+            | Self::ApiKeyRevoked { author_id, .. } => Filing {
+                scope: Scope::Hall,
+                also: Vec::new(),
+                audience: Audience::Author(*author_id),
+            },
         }
     }
 
@@ -240,6 +287,12 @@ impl Event {
             Self::ReadCursor(_) => "read_cursor",
             Self::CanvasDocument { .. } => "canvas_document",
             Self::CanvasDocumentClosed { .. } => "canvas_document_closed",
+            Self::AccountCreated { .. } => "account_created",
+            Self::AccountRemoved { .. } => "account_removed",
+            Self::PasswordChanged { .. } => "password_changed",
+            Self::SignedOut { .. } => "signed_out",
+            Self::ApiKeyCreated { .. } => "api_key_created",
+            Self::ApiKeyRevoked { .. } => "api_key_revoked",
         }
     }
 }

@@ -79,6 +79,12 @@ ids! {
     TurnId;
     /// A session of an agent.
     SessionId;
+    /// A person's account, in mode `login`.
+    AccountId;
+    /// An API key (its row, never its secret).
+    KeyId;
+    /// One sign-in of a person, which a cookie stands for.
+    SignInId;
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The rules of guildhall: values, gates, refusals, events.
 //! Pure: no I/O, no async, no clock; time and randomness are arguments.
 
+pub mod accounts;
 pub mod agents;
 pub mod authors;
 pub mod callers;
@@ -8,6 +9,7 @@ pub mod canvas;
 pub mod entries;
 pub mod events;
 pub mod ids;
+pub mod keys;
 pub mod limits;
 pub mod members;
 pub mod mentions;
@@ -18,6 +20,7 @@ pub mod repeats;
 pub mod revisions;
 pub mod rooms;
 pub mod settings;
+pub mod sign_ins;
 pub mod signals;
 pub mod text;
 pub mod tokens;

@@ -65,6 +65,9 @@ pub const CANVAS_PATH_CHARS_MAX: usize = 4_096;
 pub const CANVAS_ALT_CHARS_MAX: usize = 1_000;
 /// Characters of the name of a file's language, or of a tool server.
 pub const CANVAS_NAME_CHARS_MAX: usize = 64;
+/// How deep the JSON of a canvas document may nest: less than a body may, because what answers and
+/// frames wrap around it must stay readable within the same bound.
+pub const CANVAS_JSON_DEPTH_MAX: usize = 100;
 /// Unpinned documents one canvas holds.
 pub const CANVAS_UNPINNED_MAX: usize = 12;
 /// Seconds an editing lock holds unless prolonged.
@@ -78,6 +81,31 @@ pub const AGENT_TOKEN_AGE_S: i64 = 30 * 24 * 3_600;
 pub const AGENT_TOKEN_TOUCH_S: i64 = 5 * 60;
 /// Changes one agent may ask for in a minute.
 pub const AGENT_WRITES_PER_MIN: u32 = 240;
+
+/// Characters of an account's e-mail address.
+pub const EMAIL_CHARS: RangeInclusive<usize> = 3..=254;
+/// Characters of a new password.
+pub const PASSWORD_CHARS: RangeInclusive<usize> = 12..=256;
+/// Characters of a setup code, as a person may write it.
+pub const SETUP_CODE_CHARS_MAX: usize = 64;
+/// Accounts of one installation.
+pub const ACCOUNTS_MAX: u64 = 100;
+/// API keys of one person.
+pub const KEYS_PER_ACCOUNT_MAX: u64 = 50;
+/// Characters of an API key's label.
+pub const KEY_LABEL_CHARS: RangeInclusive<usize> = 1..=80;
+/// Seconds a sign-in may stay unused: 7 days.
+pub const SESSION_IDLE_S: i64 = 7 * 24 * 3_600;
+/// Seconds a sign-in may live: 30 days.
+pub const SESSION_AGE_S: i64 = 30 * 24 * 3_600;
+/// Seconds between two notes of a sign-in's or API key's use.
+pub const SESSION_TOUCH_S: i64 = 5 * 60;
+/// Wrong passwords and setup codes within [`LOGIN_TRIES_S`], of one address and of one account.
+pub const LOGIN_TRIES: usize = 10;
+/// Seconds a wrong try counts: 15 minutes.
+pub const LOGIN_TRIES_S: i64 = 15 * 60;
+/// Addresses and accounts whose wrong tries are remembered at one moment.
+pub const LOGIN_TRIES_KEPT_MAX: usize = 10_000;
 
 /// Events a reader takes from the log at once.
 pub const EVENTS_PAGE: usize = 500;

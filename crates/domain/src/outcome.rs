@@ -34,6 +34,8 @@ impl From<Fault> for Error {
 /// The things a request can name and miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
+    /// A person's account.
+    Account,
     /// An agent of the registry.
     Agent,
     /// An author.
@@ -42,6 +44,8 @@ pub enum Thing {
     Document,
     /// An entry of a room.
     Entry,
+    /// An API key.
+    Key,
     /// A member of a room.
     Member,
     /// A folder or file.
@@ -135,8 +139,20 @@ pub enum Refusal {
     NotTheOwner,
     /// An agent credential that does not resolve to a live agent.
     AgentIdentityUnverified,
+    /// Nobody is anybody before the first account is made.
+    SetupRequired,
+    /// An e-mail address and a password that do not belong together.
+    InvalidCredentials,
     /// An agent asked for what only people do.
     HumansOnly,
+    /// A program's credential asked for what a person does at a screen.
+    InteractiveOnly,
+    /// A person who has yet to replace the password of the invitation.
+    PasswordChangeRequired,
+    /// There is an owner's account, so that none registers itself any more.
+    RegistrationClosed,
+    /// Not the code that the server wrote at its start.
+    SetupCodeWrong,
     /// Somebody else asked for what only the owner does.
     OwnerOnly,
     /// The thing does not exist, or this caller may not know that it does.
@@ -163,6 +179,14 @@ pub enum Refusal {
     NotAMember,
     /// Another member edits the canvas document.
     CanvasBeingEdited(EditLock),
+    /// Accounts are asked for where there are none: mode `local`.
+    AuthModeLocal,
+    /// Another account has the e-mail address.
+    EmailTaken,
+    /// The owner's own account.
+    OwnerAccount,
+    /// This person has as many API keys as one may have.
+    TooManyKeys,
     /// An agent with this folder and runtime exists already.
     AgentExists(AgentId),
     /// The agent is retired.

@@ -6,7 +6,10 @@ use std::{
 };
 
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
-use guildhall_domain::settings::{self, Source, Value};
+use guildhall_domain::{
+    callers::AuthMode,
+    settings::{self, Source, Value},
+};
 use guildhall_hall::{Configured, streams::StreamLimits};
 use guildhall_http::listener::Limits;
 use guildhall_world::{confined::Confined, data_dir};
@@ -15,13 +18,17 @@ use serde::Deserialize;
 /// What `guildhall serve` takes on its command line and from the environment.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ServeArgs {
-    /// Address to listen on; only this computer in mode `local`, port 0 picks a free one
+    /// Address to listen on; only this computer with --auth local, port 0 picks a free one
     /// [default: 127.0.0.1:4747]
     #[arg(long, env = "GUILDHALL_BIND", value_name = "ADDRESS")]
     bind: Option<SocketAddr>,
     /// Folder that holds everything this server keeps
     #[arg(long, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
+    /// How people are told apart: by the user of this computer, or by signing in
+    /// [default: local]
+    #[arg(long, env = "GUILDHALL_AUTH", value_enum)]
+    auth: Option<Auth>,
     /// Whether the kernel is asked which user a connection belongs to [default: auto]
     #[arg(long, env = "GUILDHALL_PEER_CHECK", value_enum)]
     peer_check: Option<PeerCheckMode>,
@@ -96,6 +103,25 @@ impl ServeArgs {
     }
 }
 
+/// How people are told apart. Source: contract 1.13, "Auth mode".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Auth {
+    /// Whoever runs as your user on this computer is the owner.
+    Local,
+    /// People have accounts; the first one is the owner's.
+    Login,
+}
+
+impl From<Auth> for AuthMode {
+    fn from(auth: Auth) -> Self {
+        match auth {
+            Auth::Local => Self::Local,
+            Auth::Login => Self::Login,
+        }
+    }
+}
+
 /// When the kernel is asked about connections. Source: contract 1.4, `auth.peerCheck`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -132,6 +158,7 @@ struct ServerTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 struct AuthTable {
+    mode: Option<Auth>,
     peer_check: Option<PeerCheckMode>,
 }
 
@@ -164,6 +191,8 @@ struct LimitsTable {
 pub(crate) struct Config {
     /// Where it listens.
     pub(crate) bind: SocketAddr,
+    /// How people are told apart.
+    pub(crate) mode: AuthMode,
     /// Its data folder.
     pub(crate) data_dir: PathBuf,
     /// When the kernel is asked about connections.
@@ -203,7 +232,7 @@ pub(crate) enum ConfigError {
     Setting { key: String, problem: String },
     #[error(
         "the address {0} is reachable from other computers, which needs sign-in accounts; \
-         in mode local guildhall listens on this computer alone (127.0.0.1 or [::1])"
+         start with --auth login, or listen on this computer alone (127.0.0.1 or [::1])"
     )]
     NotLoopback(SocketAddr),
 }
@@ -225,7 +254,8 @@ impl Config {
 
     fn join(args: &ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
         let bind = args.bind.or(file.server.bind).unwrap_or(BIND_DEFAULT);
-        if !bind.ip().is_loopback() {
+        let mode = args.auth.or(file.auth.mode).unwrap_or(Auth::Local).into();
+        if mode == AuthMode::Local && !bind.ip().is_loopback() {
             return Err(ConfigError::NotLoopback(bind));
         }
         let door = Limits::DEFAULT;
@@ -243,6 +273,7 @@ impl Config {
         }
         Ok(Self {
             bind,
+            mode,
             data_dir,
             peer_check: args
                 .peer_check
@@ -455,6 +486,21 @@ mod tests {
             };
             assert!(join(&args, "").is_ok(), "{address}");
         }
+    }
+
+    #[test]
+    fn with_accounts_any_address_may_be_listened_on() {
+        let filed = "[auth]\nmode = \"login\"\n[server]\nbind = \"192.168.0.2:1\"";
+        let config = join(&ServeArgs::default(), filed).unwrap();
+        assert_eq!((config.mode, config.bind.port()), (AuthMode::Login, 1));
+        let args = ServeArgs {
+            auth: Some(Auth::Local),
+            ..ServeArgs::default()
+        };
+        let refused = join(&args, filed);
+        assert!(matches!(refused, Err(ConfigError::NotLoopback(_))));
+        let plain = join(&ServeArgs::default(), "").unwrap();
+        assert_eq!(plain.mode, AuthMode::Local);
     }
 
     #[test]

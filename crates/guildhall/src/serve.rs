@@ -1,13 +1,19 @@
 //! `guildhall serve`: wires the floors together, starts, and stops in good order.
 
-use std::{net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+};
 
 use guildhall_domain::{
     Error, Fault,
+    callers::AuthMode,
     settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS},
 };
 use guildhall_hall::{
-    Clock, Hall, Opening,
+    Auth, Clock, Hall, Opening,
     peers::{self, Peers},
     retention::Retention,
 };
@@ -21,7 +27,11 @@ use guildhall_http::{
     state::{About, State},
 };
 use guildhall_wire::health::PeerCheck;
-use guildhall_world::data_dir::{self, DataDir, DataDirError};
+use guildhall_world::{
+    data_dir::{self, DataDir, DataDirError},
+    setup_code,
+    tokens::{self, Secret},
+};
 use serde::Serialize;
 use tokio::{
     net::TcpListener,
@@ -95,15 +105,23 @@ async fn serve(config: Config) -> Result<(), ServeError> {
     let data_dir = open_data_dir(&config.data_dir)?;
     let (peers, peer_check) = peer_check(config.peer_check)?;
     let bind = config.bind;
-    let listener = TcpListener::bind(bind)
-        .await
-        .map_err(|source| ServeError::Bind { bind, source })?;
-    let address = listener.local_addr()?;
+    let listeners = listen(bind).await?;
+    let address = listeners[0].local_addr()?;
+    let local_token = match config.mode {
+        AuthMode::Local => None,
+        AuthMode::Login => Some(tokens::mint(tokens::LOCAL_PREFIX)?),
+    };
     let hall = Hall::open(Opening {
         data_dir: data_dir.path().to_owned(),
         database: data_dir.database(),
         clock: Clock::System,
         roots: config.roots,
+        auth: match &local_token {
+            None => Auth::Local,
+            Some(token) => Auth::Login {
+                local_token: token.digest(),
+            },
+        },
         configured: config.configured,
         streams: config.streams,
         retention: Retention::default(),
@@ -115,6 +133,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         hall: hall.clone(),
         about: Arc::new(About {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            port: address.port(),
             peer_check,
             metrics_token: config.metrics_token,
         }),
@@ -130,14 +149,39 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         metrics,
     };
     let grace = door.limits.shutdown_grace;
-    data_dir.announce(&announcement(&hall, address)?)?;
-    say_hello(address, data_dir.path());
-    door.serve(vec![listener], signals.stop(hall.clone())).await;
+    let local_token = local_token.map(Secret::reveal);
+    data_dir.announce(&announcement(&hall, address, local_token)?)?;
+    say_hello(&hello(config.mode, address, data_dir.path()));
+    door.serve(listeners, signals.stop(hall.clone())).await;
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
     }
     data_dir.withdraw();
     Ok(())
+}
+
+/// Listens on `bind`, and where other computers alone would reach that, on this one too, so that
+/// its own programs find the server.
+async fn listen(bind: SocketAddr) -> Result<Vec<TcpListener>, ServeError> {
+    let failed = |bind| move |source| ServeError::Bind { bind, source };
+    let first = TcpListener::bind(bind).await.map_err(failed(bind))?;
+    let address = first.local_addr()?;
+    let mut listeners = vec![first];
+    let here = here(address);
+    if !address.ip().is_unspecified() && here != address {
+        listeners.push(TcpListener::bind(here).await.map_err(failed(here))?);
+    }
+    Ok(listeners)
+}
+
+/// Where this computer's own programs reach a server that listens on `address`.
+fn here(address: SocketAddr) -> SocketAddr {
+    let ip: IpAddr = match address.ip() {
+        ip if ip.is_loopback() => ip,
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    (ip, address.port()).into()
 }
 
 /// Which hosts and origins the server answers: where it listens, and what the settings name.
@@ -232,27 +276,57 @@ struct Announcement {
     local_token: Option<String>,
 }
 
-fn announcement(hall: &Hall, address: SocketAddr) -> Result<String, ServeError> {
+fn announcement(
+    hall: &Hall,
+    address: SocketAddr,
+    local_token: Option<String>,
+) -> Result<String, ServeError> {
     let announcement = Announcement {
-        url: format!("http://{address}"),
+        url: format!("http://{}", here(address)),
         pid: std::process::id(),
         started_at: hall.started_at().to_string(),
         version: env!("CARGO_PKG_VERSION"),
-        mode: "local",
+        mode: hall.mode().word(),
         log_id: hall.log_id().to_string(),
-        local_token: None,
+        local_token,
     };
     Ok(serde_json::to_string(&announcement).map_err(std::io::Error::other)?)
 }
 
+/// What a person at the terminal has to know.
+fn hello(mode: AuthMode, address: SocketAddr, data_dir: &Path) -> String {
+    let mut lines = vec![
+        format!("guildhall runs at http://{}", here(address)),
+        format!("  data   {}", data_dir.display()),
+    ];
+    lines.push(match mode {
+        AuthMode::Local => {
+            "  auth   local: whoever runs as your user on this computer is the owner".to_owned()
+        }
+        AuthMode::Login => "  auth   login: people sign in".to_owned(),
+    });
+    if let Some(code) = setup_code::read(data_dir).filter(|_| mode == AuthMode::Login) {
+        lines.push(format!(
+            "  setup  make the owner's account with the code {code}"
+        ));
+    }
+    if !address.ip().is_loopback() {
+        lines.push(format!(
+            "  warn   {address} speaks plain http: whoever is on the network between can read \
+             passwords; put a proxy that speaks https before it"
+        ));
+    }
+    if address.ip().is_unspecified() {
+        let hosts = "  note   it answers to names in server.allowedHosts alone, beside localhost";
+        lines.push(hosts.to_owned());
+    }
+    lines.push("Press Ctrl+C to stop.\n".to_owned());
+    lines.join("\n")
+}
+
 /// Says where the server runs; a reader that hung up does not stop it.
-fn say_hello(address: SocketAddr, data_dir: &Path) {
+fn say_hello(hello: &str) {
     use std::io::Write;
-    let hello = format!(
-        "guildhall runs at http://{address}\n  data   {}\n  auth   local: whoever runs as your \
-         user on this computer is the owner\nPress Ctrl+C to stop.\n",
-        data_dir.display()
-    );
     let mut out = std::io::stdout().lock();
     if out
         .write_all(hello.as_bytes())

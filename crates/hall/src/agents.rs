@@ -180,7 +180,7 @@ impl Hall {
                 let team = rooms::existing(tx, guildhall_store::rooms::team(tx)?)?;
                 agents::retire(tx, id, now)?;
                 rooms::tell_if_changed(tx, now, Some(actor), &team)?;
-                vanish(tx, actor, before.author_id, now)?;
+                crate::authors::retire(tx, actor, before.author_id, now)?;
                 let agent = existing(tx, id)?;
                 let event = Event::AgentRetired {
                     agent: agent.clone(),
@@ -247,19 +247,6 @@ fn appear(
     }
     author.handle = crate::authors::derive_handle(tx, author.id, name, now)?;
     Ok(author)
-}
-
-/// Retires an author and keeps its handle for it.
-fn vanish(tx: &mut Tx<'_>, actor: AuthorId, id: AuthorId, now: Moment) -> Result<()> {
-    authors::release_handle(tx, id, now)?;
-    let author = Author {
-        retired: true,
-        handle: None,
-        ..existing_author(tx, id)?
-    };
-    authors::update(tx, &author)?;
-    tx.append(now, Some(actor), &Event::AuthorUpdated { author })?;
-    Ok(())
 }
 
 fn rename_author(

@@ -211,6 +211,19 @@ pub(crate) fn tell_renamed(
     Ok(())
 }
 
+/// Retires an author and keeps its handle for it.
+pub(crate) fn retire(tx: &mut Tx<'_>, actor: AuthorId, id: AuthorId, now: Moment) -> Result<()> {
+    authors::release_handle(tx, id, now)?;
+    let author = Author {
+        retired: true,
+        handle: None,
+        ..existing(tx, id)?
+    };
+    authors::update(tx, &author)?;
+    tx.append(now, Some(actor), &Event::AuthorUpdated { author })?;
+    Ok(())
+}
+
 /// Gives a new agent's author the first free handle made from its name, if any is legal.
 pub(crate) fn derive_handle(
     tx: &mut Tx<'_>,

@@ -3,16 +3,20 @@
 
 use guildhall_domain::{
     Moment, Refusal, Result,
-    callers::{Caller, Credential, Identity},
+    callers::{AuthMode, Caller, Credential, Identity},
     ids::TokenId,
 };
-use guildhall_store::{Rx, tokens};
+use guildhall_store::{
+    Rx, Tx,
+    accounts::{self, Holder},
+    keys, sign_ins, tokens,
+};
 use guildhall_world::{
     peers::{self, PeerWord},
     tokens as secrets,
 };
 
-use crate::Hall;
+use crate::{Hall, start::Door};
 
 /// What is known of the socket a request came through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +33,9 @@ pub enum Peer {
 
 impl Peer {
     /// What the kernel's `word` on a connection means for who may be behind it.
-    pub fn of(is_loopback: bool, word: PeerWord) -> Self {
+    pub fn of(word: PeerWord) -> Self {
         match word {
-            _ if !is_loopback => Self::Elsewhere,
+            PeerWord::Elsewhere => Self::Elsewhere,
             PeerWord::User { uid, .. } if uid == peers::own_uid() => Self::OwnUser,
             PeerWord::User { .. } => Self::OtherUser,
             PeerWord::Unknown => Self::Unanswered,
@@ -60,6 +64,8 @@ pub struct Approach {
     pub service_agent: Shown,
     /// The header `Authorization`.
     pub authorization: Shown,
+    /// What the cookie of a sign-in holds; without meaning in mode `local`.
+    pub cookie: Shown,
 }
 
 /// The agent credential of a request: absent, presented or unreadable, never two of them.
@@ -73,10 +79,10 @@ impl Hall {
     /// Says who is calling.
     ///
     /// # Errors
-    /// [`Refusal::NotTheOwner`], [`Refusal::AgentIdentityUnverified`] or
-    /// [`Refusal::AuthRequired`], each for "nobody".
+    /// [`Refusal::NotTheOwner`], [`Refusal::AgentIdentityUnverified`],
+    /// [`Refusal::AuthRequired`] or [`Refusal::SetupRequired`], each for "nobody".
     ///
-    /// Source: contract 1.4, "Resolution", mode `local`.
+    /// Source: contract 1.4, "Resolution".
     pub async fn caller(&self, approach: &Approach) -> Result<Caller> {
         if approach.peer == Peer::Unanswered {
             return Err(Refusal::NotTheOwner.into());
@@ -86,23 +92,84 @@ impl Hall {
             AgentCredential::Unverifiable => return Err(Refusal::AgentIdentityUnverified.into()),
             AgentCredential::Absent => {}
         }
-        if approach.authorization != Shown::Absent {
-            return Err(Refusal::AuthRequired.into());
+        match &approach.authorization {
+            Shown::Text(text) => return self.bearer(text, approach.peer).await,
+            Shown::Unreadable => return Err(Refusal::AuthRequired.into()),
+            Shown::Absent => {}
         }
-        match approach.peer {
-            Peer::OwnUser => Ok(self.owner()),
-            Peer::OtherUser | Peer::Unanswered | Peer::Elsewhere => {
+        match (&self.inner.door, approach.peer) {
+            (Door::Local { owner }, Peer::OwnUser) => Ok(Caller {
+                identity: Identity::Owner,
+                author: *owner,
+                credential: Credential::Loopback,
+                is_invited: false,
+            }),
+            (Door::Local { .. }, Peer::OtherUser | Peer::Unanswered | Peer::Elsewhere) => {
                 Err(Refusal::NotTheOwner.into())
             }
+            (Door::Login { .. }, _) => self.signed_in(&approach.cookie).await,
         }
     }
 
-    fn owner(&self) -> Caller {
-        Caller {
-            identity: Identity::Owner,
-            author: self.inner.owner,
-            credential: Credential::Loopback,
+    /// Whoever shows an API key or the token of the discovery file.
+    async fn bearer(&self, authorization: &str, peer: Peer) -> Result<Caller> {
+        let token = bearer_token(authorization).ok_or(Refusal::AuthRequired)?;
+        let digest = secrets::digest(token);
+        if token.starts_with(secrets::KEY_PREFIX) {
+            return self.key(digest).await;
         }
+        match self.inner.door {
+            // Digests are compared, so that time tells nothing of the token.
+            Door::Login { local_token, .. } if local_token == digest && peer == Peer::OwnUser => {
+                let owner = self.store().read(accounts::owner).await?.value;
+                let caller =
+                    owner.and_then(|owner| person(&owner, AuthMode::Login, Credential::LocalToken));
+                Ok(caller.ok_or(Refusal::SetupRequired)?)
+            }
+            Door::Login { .. } | Door::Local { .. } => Err(Refusal::AuthRequired.into()),
+        }
+    }
+
+    async fn key(&self, digest: [u8; 32]) -> Result<Caller> {
+        let found = self
+            .store()
+            .read(move |db| keys::by_digest(db, &digest))
+            .await?
+            .value;
+        let bearer = found.ok_or(Refusal::AuthRequired)?;
+        let (id, now) = (bearer.key.id, self.now());
+        let caller = person(&bearer.holder, self.mode(), Credential::ApiKey(id))
+            .ok_or(Refusal::AuthRequired)?;
+        if bearer.key.wants_touch(now) {
+            self.note_use(move |tx| keys::touch(tx, id, now)).await;
+        }
+        Ok(caller)
+    }
+
+    async fn signed_in(&self, cookie: &Shown) -> Result<Caller> {
+        let digest = match cookie {
+            Shown::Text(value) => Some(secrets::digest(value)),
+            Shown::Absent | Shown::Unreadable => None,
+        };
+        let now = self.now();
+        let find = move |db: &Rx<'_>| {
+            let bearer = match digest {
+                Some(digest) => sign_ins::by_digest(db, &digest)?,
+                None => None,
+            };
+            match bearer.filter(|bearer| bearer.sign_in.is_live(now)) {
+                Some(bearer) => Ok(bearer),
+                None if accounts::exist(db)? => Err(Refusal::AuthRequired.into()),
+                None => Err(Refusal::SetupRequired.into()),
+            }
+        };
+        let sign_ins::Bearer { sign_in, holder } = self.store().read(find).await?.value;
+        if sign_in.wants_touch(now) {
+            self.note_use(move |tx| sign_ins::touch(tx, sign_in.id, now))
+                .await;
+        }
+        let cookie = Credential::Cookie(sign_in.id);
+        Ok(person(&holder, AuthMode::Login, cookie).ok_or(Refusal::AuthRequired)?)
     }
 
     async fn agent(&self, token: &str) -> Result<Caller> {
@@ -118,27 +185,49 @@ impl Hall {
             .ok_or(Refusal::AgentIdentityUnverified)?;
         let id = bearer.token.id;
         if bearer.token.wants_touch(now) {
-            // A full disk or queue keeps nobody from reading: the use is noted next time.
-            if let Err(error) = self
-                .store()
-                .write(move |tx| tokens::touch(tx, id, now))
-                .await
-            {
-                tracing::warn!(?error, "a token's use could not be noted");
-            }
+            self.note_use(move |tx| tokens::touch(tx, id, now)).await;
         }
         Ok(Caller {
             identity: Identity::Agent(bearer.token.agent_id),
             author: bearer.author,
             credential: Credential::AgentToken(id),
+            is_invited: false,
         })
     }
+
+    /// Notes the use of a credential.
+    async fn note_use(&self, touch: impl FnOnce(&mut Tx<'_>) -> Result<()> + Send + 'static) {
+        // A full disk or queue keeps nobody from reading: the use is noted next time.
+        if let Err(error) = self.store().write(touch).await {
+            tracing::warn!(?error, "a credential's use could not be noted");
+        }
+    }
+}
+
+/// The person behind a credential; `None` when it stands for nobody in this mode: a person
+/// without account in mode `login`, anybody but the owner in mode `local`.
+fn person(holder: &Holder, mode: AuthMode, credential: Credential) -> Option<Caller> {
+    let identity = match (mode, holder.is_owner, holder.account) {
+        (AuthMode::Local, true, _) | (AuthMode::Login, true, Some(_)) => Identity::Owner,
+        (AuthMode::Login, false, Some(account)) => Identity::Person(account),
+        (AuthMode::Local, false, _) | (AuthMode::Login, _, None) => return None,
+    };
+    Some(Caller {
+        identity,
+        author: holder.author,
+        credential,
+        is_invited: mode == AuthMode::Login && holder.is_invited,
+    })
 }
 
 /// Whether a caller's credential still counts at `now`.
 pub(crate) fn still_counts(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<bool> {
     match caller.credential {
-        Credential::Loopback => Ok(true),
+        Credential::Loopback | Credential::LocalToken => Ok(true),
+        Credential::Cookie(id) => {
+            Ok(sign_ins::by_id(db, id)?.is_some_and(|sign_in| sign_in.is_live(now)))
+        }
+        Credential::ApiKey(id) => Ok(keys::by_id(db, id)?.is_some()),
         Credential::AgentToken(token) => token_counts(db, token, now),
     }
 }
@@ -151,7 +240,9 @@ fn token_counts(db: &Rx<'_>, token: TokenId, now: Moment) -> Result<bool> {
 /// The agent credential shown in either header; two that differ name nobody.
 fn agent_credential(approach: &Approach) -> AgentCredential<'_> {
     let bearer = match &approach.authorization {
-        Shown::Text(text) => bearer_token(text).filter(|token| token.starts_with(secrets::PREFIX)),
+        Shown::Text(text) => {
+            bearer_token(text).filter(|token| token.starts_with(secrets::AGENT_PREFIX))
+        }
         Shown::Absent | Shown::Unreadable => None,
     };
     match (&approach.service_agent, bearer) {

@@ -2,31 +2,33 @@
 //! A use case reads, asks `domain` to decide, and writes the change with its events in one
 //! transaction. It knows nothing of HTTP.
 
+pub mod accounts;
 pub mod agents;
 pub mod authors;
 pub mod callers;
 pub mod canvas;
 pub mod entries;
+pub mod keys;
 pub mod members;
+mod passwords;
 pub mod read_cursors;
 pub mod repeats;
 pub mod retention;
 pub mod rooms;
 pub mod settings;
 mod sight;
+pub mod sign_ins;
 pub mod signals;
 mod start;
 pub mod streams;
 pub mod tasks;
 pub mod tokens;
+mod tries;
 
 use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
-    Fault, Moment, Result,
-    ids::{AuthorId, LogId},
-    limits,
-    outcome::FaultKind,
+    Fault, Moment, Result, callers::AuthMode, ids::LogId, limits, outcome::FaultKind,
     signals::Signal,
 };
 use guildhall_store::Store;
@@ -37,9 +39,9 @@ pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
-pub use start::Opening;
+pub use start::{Auth, Opening};
 
-use crate::{streams::StreamLimits, tasks::Tasks};
+use crate::{passwords::Passwords, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries};
 
 /// The whole installation: built complete, shared by cloning.
 #[derive(Clone)]
@@ -53,7 +55,10 @@ struct Inner {
     confined: Arc<Confined>,
     data_dir: PathBuf,
     log_id: LogId,
-    owner: AuthorId,
+    /// How people are told apart, with what the mode needs for it.
+    door: Door,
+    passwords: Passwords,
+    tries: Tries,
     started_at: Moment,
     signals: broadcast::Sender<Signal>,
     streams: streams::Open,
@@ -71,6 +76,14 @@ impl Hall {
     /// When this server started.
     pub fn started_at(&self) -> Moment {
         self.inner.started_at
+    }
+
+    /// How the owner and other people are told apart.
+    pub fn mode(&self) -> AuthMode {
+        match self.inner.door {
+            Door::Local { .. } => AuthMode::Local,
+            Door::Login { .. } => AuthMode::Login,
+        }
     }
 
     /// The long-lived tasks of this server.
@@ -134,7 +147,9 @@ impl Hall {
                 confined: Arc::new(parts.confined),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
-                owner: parts.owner,
+                door: parts.door,
+                passwords: Passwords::new(),
+                tries: Tries::default(),
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),

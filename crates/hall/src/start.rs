@@ -1,10 +1,9 @@
 //! The start: opens the hall, and at the first start makes what every installation has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
-    agents::ResponseMode,
     authors::{Author, AuthorKind, Handle, RESERVED_WORDS, SYSTEM_HANDLE},
     events::Event,
     ids::{AuthorId, LogId, RoomId},
@@ -13,12 +12,12 @@ use guildhall_domain::{
     settings::FILES_ROOTS,
 };
 use guildhall_store::{
-    Store, Tx, authors, installation, members, rooms,
+    Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
 };
-use guildhall_world::{clock::Clock, confined::Confined, users};
+use guildhall_world::{clock::Clock, confined::Confined, setup_code, users};
 
-use crate::{Hall, retention::Retention, streams::StreamLimits};
+use crate::{Hall, members, retention::Retention, streams::StreamLimits};
 
 /// What a hall is opened with.
 pub struct Opening {
@@ -30,6 +29,8 @@ pub struct Opening {
     pub clock: Clock,
     /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
+    /// How people are told apart.
+    pub auth: Auth,
     /// The settings that file, environment and flags name.
     pub configured: Configured,
     /// How many streams may be open.
@@ -38,19 +39,49 @@ pub struct Opening {
     pub retention: Retention,
 }
 
+/// How the owner and other people are told apart.
+#[derive(Clone, Copy, Debug)]
+pub enum Auth {
+    /// By the OS user of a loopback connection.
+    Local,
+    /// By accounts.
+    Login {
+        /// The digest of the token that the discovery file holds.
+        local_token: [u8; 32],
+    },
+}
+
+/// What the mode needs to tell people apart.
+pub(crate) enum Door {
+    /// Mode `local`.
+    Local {
+        /// The owner's author.
+        owner: AuthorId,
+    },
+    /// Mode `login`.
+    Login {
+        /// The digest of the token that the discovery file holds.
+        local_token: [u8; 32],
+        /// The digest of the setup code, when the server started without any account.
+        setup_code: Option<[u8; 32]>,
+    },
+}
+
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) confined: Confined,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
-    pub(crate) owner: AuthorId,
+    pub(crate) door: Door,
     pub(crate) started_at: Moment,
 }
 
 impl Hall {
-    /// Opens the installation; the first start makes the system author, the owner's author and
-    /// the `team` room.
+    /// Opens the installation; the first start makes the system author and the `team` room, and
+    /// the first one in mode `local` the owner's author, unless an account brought it.
+    ///
+    /// In mode `login` without any account a new setup code is written into the data folder.
     ///
     /// # Errors
     /// A fault when the store or an allowed folder cannot be opened.
@@ -62,19 +93,25 @@ impl Hall {
             database,
             clock,
             roots,
+            auth,
             configured,
             streams,
             retention,
         } = opening;
         let store = Store::open(&database)?;
         let started_at = clock.now();
-        let ((log_id, owner), set_roots) = store
+        let ((log_id, owner, has_accounts), set_roots) = store
             .write(move |tx| {
                 settings::configure(tx, &configured)?;
-                let known = match known(tx)? {
+                let log_id = match installation::log_id(tx)? {
                     Some(known) => known,
                     None => found(tx, started_at)?,
                 };
+                let owner = match (auth, installation::owner(tx)?) {
+                    (Auth::Local, None) => Some(make_owner(tx, started_at)?),
+                    (Auth::Local | Auth::Login { .. }, known) => known,
+                };
+                let known = (log_id, owner, accounts::exist(tx)?);
                 Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
             .await
@@ -86,13 +123,24 @@ impl Hall {
             set_roots
         };
         let confined = Confined::new(&roots, &data_dir)?;
+        let door = match (auth, owner) {
+            (Auth::Local, Some(owner)) => Door::Local { owner },
+            (Auth::Local, None) => {
+                let why = "the owner's author is missing";
+                return Err(Fault::broken("opening the hall", why));
+            }
+            (Auth::Login { local_token }, _) => Door::Login {
+                local_token,
+                setup_code: setup_code(&data_dir, has_accounts)?,
+            },
+        };
         let parts = Parts {
             store,
             clock,
             confined,
             data_dir,
             log_id,
-            owner,
+            door,
             started_at,
         };
         let hall = Self::assemble(parts, streams);
@@ -109,19 +157,32 @@ fn as_fault(error: Error) -> Fault {
     }
 }
 
-fn known(tx: &Tx<'_>) -> Result<Option<(LogId, AuthorId)>> {
-    Ok(installation::log_id(tx)?.zip(installation::owner(tx)?))
+/// A new code for the first account; the file of an older one goes when there is an account.
+fn setup_code(data_dir: &Path, has_accounts: bool) -> Result<Option<[u8; 32]>, Fault> {
+    if has_accounts {
+        setup_code::remove(data_dir)
+            .map_err(|error| Fault::broken("removing the setup code", error))?;
+        return Ok(None);
+    }
+    Ok(Some(setup_code::make(data_dir)?.digest()))
 }
 
-fn found(tx: &mut Tx<'_>, now: Moment) -> Result<(LogId, AuthorId)> {
+fn found(tx: &mut Tx<'_>, now: Moment) -> Result<LogId> {
     let log_id = Hall::new_id(LogId::from_bytes);
     installation::set_log_id(tx, log_id)?;
     add_system_author(tx, now)?;
+    add_team(tx, now)?;
+    Ok(log_id)
+}
+
+/// Makes the owner's author from the OS user's name, a member of `team`.
+fn make_owner(tx: &mut Tx<'_>, now: Moment) -> Result<AuthorId> {
     let owner = author(AuthorKind::Human, users::own_display_name());
     authors::insert(tx, &owner)?;
     installation::set_owner(tx, owner.id)?;
-    add_team(tx, owner.id, now)?;
-    Ok((log_id, owner.id))
+    let team = rooms::team(tx)?;
+    members::join(tx, None, team, &owner, None, now)?;
+    Ok(owner.id)
 }
 
 fn add_system_author(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
@@ -134,7 +195,7 @@ fn add_system_author(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
     Ok(())
 }
 
-fn add_team(tx: &mut Tx<'_>, owner: AuthorId, now: Moment) -> Result<()> {
+fn add_team(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
     let limits = TURN_LIMITS_DEFAULT;
     let team = Room {
         id: Hall::new_id(RoomId::from_bytes),
@@ -156,17 +217,7 @@ fn add_team(tx: &mut Tx<'_>, owner: AuthorId, now: Moment) -> Result<()> {
         bridge: None,
     };
     rooms::insert(tx, &team, Some(&team.title), false)?;
-    let room = team.id;
     tx.append(now, None, &Event::RoomCreated { room: team })?;
-    let joining = members::Joining {
-        room,
-        author: owner,
-        response_mode: ResponseMode::Engaged,
-        seen_from: tx.next_event(),
-        now,
-    };
-    let member = members::insert(tx, &joining)?;
-    tx.append(now, None, &Event::RoomMemberAdded { member })?;
     Ok(())
 }
 

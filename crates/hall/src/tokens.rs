@@ -45,7 +45,7 @@ impl Hall {
             last_used_at: None,
             revoked_at: None,
         };
-        let secret = secrets::mint()?;
+        let secret = secrets::mint(secrets::AGENT_PREFIX)?;
         let digest = secret.digest();
         let token = self
             .store()

@@ -61,15 +61,24 @@ catalogue! {
     AUTH_REQUIRED 401 "Sign-in required",
         "The credential shown is not known here.",
         "Show a credential of this server, or none if you are the owner at this computer.";
+    INVALID_CREDENTIALS 401 "Invalid credentials",
+        "This e-mail address and password do not belong together.",
+        "Check both; the owner can give you a new account if the password is lost.";
     NOT_THE_OWNER 401 "Not the owner",
         "The program asking is not known to run as the user who owns this server; for clients of another user the owner can set auth.peerCheck=off.",
         "Run the program as the user who started guildhall.";
+    SETUP_REQUIRED 401 "Setup required",
+        "Nobody has an account here yet; the first one is the owner's.",
+        "Make the first account with the setup code from the server's terminal or data folder.";
     HOST_NOT_ALLOWED 403 "Host not allowed",
         "This address is not on the list of names for this server.",
         "Use localhost or 127.0.0.1, or add the name to server.allowedHosts on the computer itself.";
     HUMANS_ONLY 403 "People only",
         "Agents may not do this. A person has to.",
         "Ask a person to do it.";
+    INTERACTIVE_ONLY 403 "Signed-in people only",
+        "A program may not do this with a key or token. A person has to, signed in.",
+        "Sign in on the page and do it there.";
     ORIGIN_NOT_ALLOWED 403 "Origin not allowed",
         "The request comes from a page that is not this server's.",
         "Open guildhall's own page, or add the page's origin to server.allowedOrigins.";
@@ -79,9 +88,21 @@ catalogue! {
     OWNER_ONLY 403 "Owner only",
         "Only the owner of this server may do this.",
         "Ask the owner to do it.";
+    PASSWORD_CHANGE_REQUIRED 403 "Password change required",
+        "The password of the invitation has to be replaced before anything else.",
+        "Choose a password of your own with POST /api/auth/password.";
     PERMISSION_DENIED 403 "Permission denied",
         "The operating system does not let this server into that folder.",
         "Change the folder's permissions, or choose another one.";
+    REGISTRATION_CLOSED 403 "Registration closed",
+        "The owner has an account already; only the owner makes further ones.",
+        "Sign in, or ask the owner for an account.";
+    SETUP_CODE_WRONG 403 "Setup code wrong",
+        "That is not the setup code of this server's last start.",
+        "Copy the 26 letters from the server's terminal or from the file setup-code in its data folder.";
+    ACCOUNT_NOT_FOUND 404 "Account not found",
+        "There is no such account.",
+        "List the accounts for their ids.";
     AGENT_NOT_FOUND 404 "Agent not found",
         "There is no such agent.",
         "List the agents for their ids; retired ones with includeRetired.";
@@ -94,6 +115,9 @@ catalogue! {
     ENTRY_NOT_FOUND 404 "Entry not found",
         "There is no such entry in this room.",
         "List the room's entries for their ids.";
+    KEY_NOT_FOUND 404 "Key not found",
+        "There is no such key.",
+        "List the keys for their ids.";
     MEMBER_NOT_FOUND 404 "Member not found",
         "There is no such member in this room.",
         "List the room's members; a fallback seat takes an agent that is one.";
@@ -121,6 +145,9 @@ catalogue! {
     AGENT_RETIRED 409 "Agent retired",
         "This agent is retired.",
         "Register its folder again; its author and handle come back.";
+    AUTH_MODE_LOCAL 409 "No accounts in this mode",
+        "This server knows its owner by the user of this computer and has no accounts.",
+        "Start it with --auth login to let people sign in.";
     AUTHOR_NOT_CHANGEABLE 409 "Author not changeable",
         "The system author and retired authors cannot be changed.",
         "Change another author.";
@@ -130,6 +157,9 @@ catalogue! {
     CANVAS_BEING_EDITED 409 "Being edited",
         "Somebody else is editing this document; the details say who and until when.",
         "Wait until the editing ends, or ask the one named in details.editingBy.";
+    EMAIL_TAKEN 409 "E-mail address taken",
+        "Another account has this e-mail address.",
+        "Choose another address, or remove the other account first.";
     HANDLE_RESERVED 409 "Handle reserved",
         "This handle belongs to someone who gave it up and may take it back.",
         "Choose another handle.";
@@ -148,6 +178,9 @@ catalogue! {
     NOT_A_MEMBER 409 "Not a member",
         "You are no member of this room.",
         "Join the room first.";
+    OWNER_ACCOUNT 409 "Owner's account",
+        "The owner's own account cannot be removed.",
+        "Remove another account.";
     OWNER_MUST_BE_PRESENT 409 "Owner must be present",
         "A room with two agents, and every room an agent makes, needs the owner in it.",
         "Add the owner to the room.";
@@ -166,6 +199,9 @@ catalogue! {
     SYSTEM_ROOM 409 "System room",
         "This is the room every installation has; it stays, and so does its owner.",
         "Make a room of your own.";
+    TOO_MANY_KEYS 409 "Too many keys",
+        "One person has at most 50 keys.",
+        "Revoke a key that is no longer needed.";
     PRECONDITION_FAILED 412 "Changed meanwhile",
         "It changed after you read it; nothing was saved.",
         "Read it again and decide anew; details.currentETag is the tag it has now.";
@@ -185,7 +221,7 @@ catalogue! {
         "This mode acts without asking. Acknowledge it in the same request.",
         "Send acknowledgedAutonomy: true if you want that.";
     RATE_LIMITED 429 "Rate limited",
-        "Too many changes in a short time.",
+        "Too many changes or wrong passwords in a short time.",
         "Wait for the seconds named in Retry-After.";
     TOO_MANY_STREAMS 429 "Too many streams",
         "This caller holds as many streams as it may.",

@@ -164,9 +164,10 @@ impl From<Refusal> for ApiError {
                 error.with_details(json!({ "keys": keys }))
             }
             Refusal::LimitReached(limit) => error.with_details(json!({ "limit": limit })),
-            Refusal::AuthRequired | Refusal::NotTheOwner => {
-                error.with_header(header::WWW_AUTHENTICATE, BEARER)
-            }
+            Refusal::AuthRequired
+            | Refusal::NotTheOwner
+            | Refusal::SetupRequired
+            | Refusal::InvalidCredentials => error.with_header(header::WWW_AUTHENTICATE, BEARER),
             Refusal::AgentIdentityUnverified => {
                 error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
             }
@@ -206,12 +207,20 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::AuthRequired => catalogue::AUTH_REQUIRED,
         Refusal::NotTheOwner => catalogue::NOT_THE_OWNER,
         Refusal::AgentIdentityUnverified => catalogue::AGENT_IDENTITY_UNVERIFIED,
+        Refusal::SetupRequired => catalogue::SETUP_REQUIRED,
+        Refusal::InvalidCredentials => catalogue::INVALID_CREDENTIALS,
         Refusal::HumansOnly => catalogue::HUMANS_ONLY,
+        Refusal::InteractiveOnly => catalogue::INTERACTIVE_ONLY,
+        Refusal::PasswordChangeRequired => catalogue::PASSWORD_CHANGE_REQUIRED,
+        Refusal::RegistrationClosed => catalogue::REGISTRATION_CLOSED,
+        Refusal::SetupCodeWrong => catalogue::SETUP_CODE_WRONG,
         Refusal::OwnerOnly => catalogue::OWNER_ONLY,
+        Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
         Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Entry) => catalogue::ENTRY_NOT_FOUND,
+        Refusal::NotFound(Thing::Key) => catalogue::KEY_NOT_FOUND,
         Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
         Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
@@ -228,6 +237,10 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::RoomArchived => catalogue::ROOM_ARCHIVED,
         Refusal::NotAMember => catalogue::NOT_A_MEMBER,
         Refusal::CanvasBeingEdited(_) => catalogue::CANVAS_BEING_EDITED,
+        Refusal::AuthModeLocal => catalogue::AUTH_MODE_LOCAL,
+        Refusal::EmailTaken => catalogue::EMAIL_TAKEN,
+        Refusal::OwnerAccount => catalogue::OWNER_ACCOUNT,
+        Refusal::TooManyKeys => catalogue::TOO_MANY_KEYS,
         Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
         Refusal::AgentRetired => catalogue::AGENT_RETIRED,
         Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,

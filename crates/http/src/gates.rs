@@ -1,7 +1,7 @@
 //! Gates: the extractor that finds out who is calling and lets only that kind through.
 //! It is the first argument of every handler, so that it runs before path, query and body.
 
-use std::time::Instant;
+use std::{net::IpAddr, time::Instant};
 
 use axum::{
     extract::FromRequestParts,
@@ -11,6 +11,7 @@ use guildhall_domain::callers::Gate;
 use guildhall_hall::callers::{Approach, Peer, Shown};
 
 use crate::{
+    cookies,
     errors::{ApiError, internal},
     listener,
     repeats::Asking,
@@ -27,7 +28,7 @@ impl<G: Gate> FromRequestParts<State> for By<G> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
-        let caller = state.hall.caller(&approach(parts)?).await?;
+        let caller = state.hall.caller(&approach(parts, state)?).await?;
         let gate = G::admit(caller)?;
         if let Some(agent) = caller.agent()
             && !parts.method.is_safe()
@@ -43,16 +44,33 @@ impl<G: Gate> FromRequestParts<State> for By<G> {
 ///
 /// # Errors
 /// Our own fault when the listener said nothing about the connection.
-pub fn approach(parts: &Parts) -> Result<Approach, ApiError> {
-    let peer = parts
-        .extensions
-        .get::<listener::Peer>()
-        .ok_or_else(internal)?;
+pub fn approach(parts: &Parts, state: &State) -> Result<Approach, ApiError> {
+    let peer = peer(parts)?;
     Ok(Approach {
-        peer: Peer::of(peer.is_loopback(), peer.word),
+        peer: Peer::of(peer.word),
         service_agent: shown(&parts.headers, &SERVICE_AGENT),
         authorization: shown(&parts.headers, &header::AUTHORIZATION),
+        cookie: cookies::shown(&parts.headers, state.about.port),
     })
+}
+
+/// Where somebody guesses a password or setup code from, if guesses from there are still let
+/// in; it runs before the body is read.
+pub struct Guess(pub IpAddr);
+
+impl FromRequestParts<State> for Guess {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        let from = peer(parts)?.addr.ip();
+        state.hall.may_try(from)?;
+        Ok(Self(from))
+    }
+}
+
+/// The other end of the request's connection.
+fn peer(parts: &Parts) -> Result<&listener::Peer, ApiError> {
+    parts.extensions.get().ok_or_else(internal)
 }
 
 /// One credential header: there once as text, or unreadable, or absent; never two of them.

@@ -6,6 +6,7 @@ pub mod answers;
 pub mod areas;
 pub mod body;
 pub mod catalogue;
+pub mod cookies;
 pub mod docs;
 pub mod errors;
 pub mod gates;

@@ -2,7 +2,7 @@
 
 use std::{net::Ipv4Addr, sync::atomic::Ordering};
 
-use guildhall_hall::peers::Script;
+use guildhall_hall::peers::{Script, own_uid};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpSocket,
@@ -321,7 +321,7 @@ async fn a_connection_has_the_word_of_its_address() {
     stranger.get("/peer").await;
     assert_eq!(stranger.next_answer().await.body, format!("{other:?}"));
     let own = t.ask("GET /peer").await.body;
-    assert!(own.contains(&format!("uid: {}", peers::own_uid())), "{own}");
+    assert!(own.contains(&format!("uid: {}", own_uid())), "{own}");
 }
 
 #[cfg(target_os = "linux")]
@@ -331,10 +331,7 @@ async fn the_kernel_names_our_own_user() {
     let mut client = t.connect().await;
     client.get("/peer").await;
     let first = client.next_answer().await.body;
-    assert!(
-        first.contains(&format!("uid: {}", peers::own_uid())),
-        "{first}"
-    );
+    assert!(first.contains(&format!("uid: {}", own_uid())), "{first}");
     client.get("/peer").await;
     assert_eq!(client.next_answer().await.body, first);
 }

@@ -24,6 +24,9 @@ use crate::routes;
     components(schemas(ErrorEnvelope)),
     tags(
         (name = "callers", description = "Who the server takes the caller for"),
+        (name = "accounts", description = "Who has an account, in mode `login`"),
+        (name = "sign-ins", description = "Signing in and out, in mode `login`"),
+        (name = "keys", description = "What people's own programs show to be known"),
         (name = "authors", description = "Who writes, under which name and handle"),
         (name = "rooms", description = "Channels and direct messages"),
         (name = "members", description = "Who belongs to a room"),

@@ -5,7 +5,9 @@ use axum::{
     extract::{FromRequestParts, RawPathParams},
     http::request::Parts,
 };
-use guildhall_domain::ids::{AgentId, AuthorId, DocumentId, EntryId, RoomId, TokenId};
+use guildhall_domain::ids::{
+    AccountId, AgentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, TokenId,
+};
 
 use crate::errors::{ApiError, internal};
 
@@ -28,7 +30,7 @@ macro_rules! path_ids {
     )+};
 }
 
-path_ids! { AgentId AuthorId DocumentId EntryId RoomId TokenId }
+path_ids! { AccountId AgentId AuthorId DocumentId EntryId KeyId RoomId TokenId }
 
 impl<S: Send + Sync, A: PathId> FromRequestParts<S> for Path<A> {
     type Rejection = ApiError;

@@ -7,7 +7,7 @@ use axum::{
 };
 use guildhall_domain::{Refusal, limits, outcome::Invalid};
 
-use crate::errors::ApiError;
+use crate::{errors::ApiError, page_cursor};
 
 /// A query of the shape `Q`.
 pub struct Query<Q>(pub Q);
@@ -119,6 +119,16 @@ impl Params {
                 self.fail::<u32>("limit", &problem).unwrap_or_default()
             }
         }
+    }
+
+    /// Behind which item a page of `list` begins, as the `nextCursor` of the page before says.
+    pub fn after(&mut self, list: &str) -> Option<[u8; 16]> {
+        let cursor = self.text("cursor")?;
+        let after = page_cursor::read(&cursor, list);
+        if after.is_none() {
+            self.fail::<()>("cursor", "does not belong to this list");
+        }
+        after
     }
 
     /// Notes a problem of one parameter.

@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        agents, authors, callers, canvas, entries, members, operating, read_cursors, rooms,
-        settings, signals, streams, tokens,
+        accounts, agents, authors, callers, canvas, entries, keys, members, operating,
+        read_cursors, rooms, settings, sign_ins, signals, streams, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -22,6 +22,14 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
     OpenApiRouter::new()
         // Who is calling
         .routes(routes!(callers::whoami))
+        .routes(routes!(accounts::register))
+        .routes(routes!(accounts::list, accounts::add))
+        .routes(routes!(accounts::remove))
+        .routes(routes!(sign_ins::login))
+        .routes(routes!(sign_ins::logout))
+        .routes(routes!(sign_ins::password))
+        .routes(routes!(keys::list, keys::make))
+        .routes(routes!(keys::revoke))
         // Authors
         .routes(routes!(authors::list))
         .routes(routes!(authors::own))

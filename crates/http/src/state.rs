@@ -28,6 +28,8 @@ pub struct State {
 pub struct About {
     /// Its version.
     pub version: String,
+    /// The port it listens on, which names its cookie.
+    pub port: u16,
     /// Whether the kernel is asked about connections.
     pub peer_check: PeerCheck,
     /// The bearer token that opens `/metrics` beside the owner, if one is configured.

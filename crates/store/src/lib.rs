@@ -4,6 +4,7 @@
 //!
 //! Queries are portable SQL, one file an area; parameters appear first in the order of their numbers.
 
+pub mod accounts;
 pub mod agents;
 pub mod authors;
 pub mod canvas;
@@ -11,6 +12,7 @@ pub mod entries;
 pub mod events;
 mod faults;
 pub mod installation;
+pub mod keys;
 pub mod members;
 mod migrations;
 pub mod read_cursors;
@@ -19,6 +21,7 @@ pub mod repeats;
 pub mod rooms;
 mod rows;
 pub mod settings;
+pub mod sign_ins;
 pub mod tokens;
 mod writer;
 

@@ -10,6 +10,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0001_rooms.sql"),
     include_str!("../migrations/0002_conventions.sql"),
     include_str!("../migrations/0003_canvas.sql"),
+    include_str!("../migrations/0005_accounts.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

@@ -36,6 +36,8 @@ pub struct Caller {
     address: Address,
     source: Ipv4Addr,
     headers: Vec<(String, String)>,
+    /// What the cookie of its sign-in holds; `""` for who has none.
+    cookie: String,
     author: String,
     agent: String,
     token: String,
@@ -47,10 +49,23 @@ impl Caller {
             address,
             source,
             headers: Vec::new(),
+            cookie: String::new(),
             author,
             agent: String::new(),
             token: String::new(),
         }
+    }
+
+    /// The same, signed in with this cookie.
+    pub(crate) fn signed_in(mut self, cookie: String, author: String) -> Self {
+        (self.cookie, self.author) = (cookie, author);
+        self
+    }
+
+    /// The same, at another address.
+    pub(crate) fn at(mut self, source: Ipv4Addr) -> Self {
+        self.source = source;
+        self
     }
 
     pub(crate) fn being_agent(mut self, agent: &str, token: &str) -> Self {
@@ -72,6 +87,18 @@ impl Caller {
         self.headers.retain(|(name, _)| name != "x-service-agent");
         token.clone_into(&mut self.token);
         self.with("x-service-agent", token)
+    }
+
+    /// The same, showing this API key instead of a cookie.
+    #[must_use]
+    pub fn with_key(mut self, key: &str) -> Self {
+        self.cookie.clear();
+        self.with("authorization", &format!("Bearer {key}"))
+    }
+
+    /// What the cookie of its sign-in holds; `""` for who has none.
+    pub fn cookie(&self) -> &str {
+        &self.cookie
     }
 
     /// The id of the author it writes as; `""` for nobody.
@@ -105,7 +132,7 @@ impl Caller {
             caller: self.clone(),
             method: method.to_owned(),
             path: path.to_owned(),
-            headers: self.headers.clone(),
+            headers: self.headers(),
             body: Bytes::new(),
         }
     }
@@ -148,8 +175,15 @@ impl Caller {
         soon("a connection", socket.connect(address)).await.unwrap()
     }
 
-    pub(crate) fn headers(&self) -> &[(String, String)] {
-        &self.headers
+    /// The headers of every request of this caller.
+    pub(crate) fn headers(&self) -> Vec<(String, String)> {
+        let mut headers = self.headers.clone();
+        if !self.cookie.is_empty() {
+            let port = self.address.socket().port();
+            let cookie = format!("guildhall_{port}={}", self.cookie);
+            headers.push(("cookie".to_owned(), cookie));
+        }
+        headers
     }
 
     pub(crate) fn host(&self) -> String {

@@ -193,7 +193,7 @@ impl Socket {
     pub(crate) async fn open(by: &Caller, path: &str) -> Self {
         let address = format!("ws://{}{path}", by.host());
         let mut request = address.into_client_request().unwrap();
-        for (name, value) in by.headers() {
+        for (name, value) in &by.headers() {
             let name = HeaderName::try_from(name.as_str()).unwrap();
             request.headers_mut().append(name, value.parse().unwrap());
         }

@@ -12,10 +12,11 @@ use std::{
 
 use guildhall_domain::{
     Moment,
+    callers::AuthMode,
     settings::{self, Setting, Source},
 };
 use guildhall_hall::{
-    Clock, Hall, Opening,
+    Auth, Clock, Hall, Opening,
     peers::{PeerWord, Peers, Script, own_uid},
     retention::Retention,
     streams::StreamLimits,
@@ -30,7 +31,7 @@ use guildhall_http::{
     state::{About, State},
 };
 use guildhall_wire::health::PeerCheck;
-use guildhall_world::{data_dir::DataDir, scratch::Scratch};
+use guildhall_world::{data_dir::DataDir, scratch::Scratch, setup_code, tokens};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
 
@@ -47,20 +48,40 @@ use crate::{
 const OTHER_USER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
 /// About connections from here the kernel says nothing.
 const UNANSWERED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
+/// Connections from here come from another computer.
+const ANOTHER_COMPUTER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 7);
 /// When the clock of every test begins: 21 September 2026.
 const BEGINNING_MS: i64 = 1_790_000_000_000;
 /// The token that opens `/metrics`.
 const METRICS_TOKEN: &str = "the-metrics-token-of-the-tests";
 
+/// The password of everybody who signs in.
+pub const PASSWORD: &str = "correct horse battery staple";
+/// The token of the discovery file, in mode `login`.
+pub const LOCAL_TOKEN: &str = "ghl_the-local-token-of-the-tests";
+
 /// What a test may want different.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// How people are told apart.
+    pub mode: AuthMode,
     /// How long events are kept.
     pub retention: Retention,
     /// How many streams may be open.
     pub streams: StreamLimits,
     /// The settings that file, environment and flags name.
     pub configured: &'static [(&'static Setting, Source, settings::Value)],
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            mode: AuthMode::Local,
+            retention: Retention::default(),
+            streams: StreamLimits::default(),
+            configured: &[],
+        }
+    }
 }
 
 /// A running hall, alone in its folder.
@@ -71,7 +92,8 @@ pub struct TestHall {
     address: Address,
     clock: Clock,
     options: Options,
-    owner: String,
+    /// The owner's author, and in mode `login` the cookie of the owner's sign-in.
+    owner: (String, String),
     data_dir: Option<DataDir>,
     scratch: Scratch,
 }
@@ -88,8 +110,37 @@ impl TestHall {
         Self::open_with(Options::default()).await
     }
 
-    /// Opens a new hall with other limits.
+    /// Opens a new hall in mode `login`, whose owner made the first account.
+    pub async fn open_login() -> Self {
+        let mut hall = Self::open_without_owner().await;
+        let code = hall.setup_code();
+        let ask = json!({"email": "owner@example.org", "password": PASSWORD,
+            "displayName": "Olga", "setupCode": code});
+        let answer = hall.nobody().post("/api/auth/register", ask).await;
+        let cookie = sign_in_cookie(&answer);
+        let account = answer.ok(201);
+        hall.owner = (text(&account["authorId"]), cookie);
+        hall
+    }
+
+    /// Opens a new hall in mode `login` before there is any account.
+    pub async fn open_without_owner() -> Self {
+        Self::new(Options {
+            mode: AuthMode::Login,
+            ..Options::default()
+        })
+        .await
+    }
+
+    /// Opens a new hall of mode `local` with other limits.
     pub async fn open_with(options: Options) -> Self {
+        let mut hall = Self::new(options).await;
+        let me = hall.owner().get("/api/rooms/authors/me").await.ok(200);
+        hall.owner.0 = text(&me["id"]);
+        hall
+    }
+
+    async fn new(options: Options) -> Self {
         let scratch = Scratch::new("test");
         std::fs::create_dir(scratch.path().join("work")).unwrap();
         let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
@@ -98,13 +149,11 @@ impl TestHall {
             address: Address(Arc::new(AtomicU16::new(0))),
             clock: Clock::scripted(Moment::from_millis(BEGINNING_MS)),
             options,
-            owner: String::new(),
+            owner: Default::default(),
             data_dir: Some(data_dir),
             scratch,
         };
         hall.start().await;
-        let me = hall.owner().get("/api/rooms/authors/me").await.ok(200);
-        me["id"].as_str().unwrap().clone_into(&mut hall.owner);
         hall
     }
 
@@ -115,6 +164,12 @@ impl TestHall {
             database: data_dir.database(),
             clock: self.clock.clone(),
             roots: vec![self.scratch.path().join("work")],
+            auth: match self.options.mode {
+                AuthMode::Local => Auth::Local,
+                AuthMode::Login => Auth::Login {
+                    local_token: tokens::digest(LOCAL_TOKEN),
+                },
+            },
             configured: self.options.configured.to_vec(),
             streams: self.options.streams,
             retention: self.options.retention,
@@ -122,10 +177,14 @@ impl TestHall {
         .await
         .unwrap();
         let metrics = Arc::new(Metrics::new().unwrap());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        self.address.0.store(port, Ordering::SeqCst);
         let state = State {
             hall: hall.clone(),
             about: Arc::new(About {
                 version: "0.0.0-test".to_owned(),
+                port,
                 peer_check: PeerCheck::On,
                 metrics_token: Some(METRICS_TOKEN.to_owned()),
             }),
@@ -142,9 +201,6 @@ impl TestHall {
             peers: Peers::Scripted(script()),
             metrics,
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        self.address.0.store(port, Ordering::SeqCst);
         let (stop, stopped) = oneshot::channel();
         let mut serving = JoinSet::new();
         serving.spawn(door.serve(vec![listener], async {
@@ -198,13 +254,55 @@ impl TestHall {
         self.hall().tasks().stop();
     }
 
-    /// The owner at this computer.
+    /// The owner at this computer, in mode `login` signed in.
     pub fn owner(&self) -> Caller {
-        Caller::new(
-            self.address.clone(),
-            Ipv4Addr::LOCALHOST,
-            self.owner.clone(),
-        )
+        let (author, cookie) = self.owner.clone();
+        Caller::new(self.address.clone(), Ipv4Addr::LOCALHOST, String::new())
+            .signed_in(cookie, author)
+    }
+
+    /// Somebody at another computer who shows nothing.
+    pub fn nobody(&self) -> Caller {
+        Caller::new(self.address.clone(), ANOTHER_COMPUTER, String::new())
+    }
+
+    /// The same caller at another computer.
+    pub fn elsewhere(&self, caller: &Caller) -> Caller {
+        caller.clone().at(ANOTHER_COMPUTER)
+    }
+
+    /// Another person at another computer, who got an account from the owner, signed in and
+    /// replaced the password.
+    pub async fn person(&self, name: &str) -> Caller {
+        let email = format!("{}@example.org", name.to_lowercase());
+        let ask = json!({"email": email, "displayName": name});
+        let made = self.owner().post("/api/auth/accounts", ask).await.ok(201);
+        let invited = self
+            .sign_in(&email, made["invitePassword"].as_str().unwrap())
+            .await;
+        let ask = json!({"current": made["invitePassword"], "next": PASSWORD});
+        invited.post("/api/auth/password", ask).await.ok(204);
+        invited
+    }
+
+    /// Signs in at another computer.
+    pub async fn sign_in(&self, email: &str, password: &str) -> Caller {
+        let ask = json!({"email": email, "password": password});
+        let answer = self.nobody().post("/api/auth/login", ask).await;
+        let cookie = sign_in_cookie(&answer);
+        let account = answer.ok(200);
+        self.nobody().signed_in(cookie, text(&account["authorId"]))
+    }
+
+    /// Makes an API key of this caller and returns its text.
+    pub async fn key(&self, by: &Caller, label: &str) -> String {
+        let made = by.post("/api/auth/keys", json!({"label": label})).await;
+        text(&made.ok(201)["key"])
+    }
+
+    /// The setup code, as the file in the data folder says it.
+    pub fn setup_code(&self) -> String {
+        setup_code::read(self.data_dir.as_ref().unwrap().path()).unwrap()
     }
 
     /// Somebody whose program runs as another user of this computer.
@@ -361,6 +459,14 @@ fn script() -> Script {
     Script::default()
         .with(IpAddr::V4(OTHER_USER), other)
         .with(IpAddr::V4(UNANSWERED), PeerWord::Unknown)
+        .with(IpAddr::V4(ANOTHER_COMPUTER), PeerWord::Elsewhere)
+}
+
+/// What the cookie holds that an answer sets.
+fn sign_in_cookie(answer: &Answer) -> String {
+    let pair = answer.header("set-cookie").split(';').next();
+    let (_, value) = pair.unwrap().split_once('=').unwrap_or_default();
+    value.to_owned()
 }
 
 fn text(value: &Value) -> String {

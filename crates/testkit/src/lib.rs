@@ -18,7 +18,7 @@ mod raw;
 pub use answers::Answer;
 pub use callers::{Ask, Caller};
 pub use frames::{Frame, Socket, Stream};
-pub use hall::{Options, TestHall};
+pub use hall::{LOCAL_TOKEN, Options, PASSWORD, TestHall};
 pub use log::EventLog;
 
 use std::{future::Future, time::Duration};

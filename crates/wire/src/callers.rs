@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 pub enum CallerKind {
     /// The person the installation belongs to.
     Owner,
+    /// Another person with an account.
+    Person,
     /// A registered coding agent.
     Agent,
 }
@@ -20,6 +22,12 @@ pub enum CallerKind {
 pub enum Credential {
     /// A loopback connection of the owner's OS user.
     Loopback,
+    /// The cookie of a sign-in.
+    Cookie,
+    /// An API key.
+    ApiKey,
+    /// The token of the discovery file.
+    LocalToken,
     /// An agent token.
     AgentToken,
 }
@@ -44,12 +52,16 @@ impl Caller {
         Self {
             kind: match caller.identity {
                 callers::Identity::Owner => CallerKind::Owner,
+                callers::Identity::Person(_) => CallerKind::Person,
                 callers::Identity::Agent(_) => CallerKind::Agent,
             },
             author_id: caller.author.to_string(),
             display_name,
             credential: match caller.credential {
                 callers::Credential::Loopback => Credential::Loopback,
+                callers::Credential::Cookie(_) => Credential::Cookie,
+                callers::Credential::ApiKey(_) => Credential::ApiKey,
+                callers::Credential::LocalToken => Credential::LocalToken,
                 callers::Credential::AgentToken(_) => Credential::AgentToken,
             },
         }
@@ -60,7 +72,7 @@ impl Caller {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Whoami {
-    /// How callers are told apart; `local`.
+    /// How callers are told apart; `local` or `login`.
     #[schema(example = "local")]
     pub mode: String,
     /// Null for nobody.

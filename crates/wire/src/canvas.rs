@@ -156,14 +156,39 @@ pub enum CanvasContent {
 }
 
 impl From<Content> for CanvasContent {
-    #[rustfmt::skip]
     fn from(content: Content) -> Self {
         match content {
             Content::Url { url, title } => Self::Url { url, title },
             Content::Browser { url, title } => Self::Browser { url, title },
-            Content::Markdown { content, source_path, title } => Self::Markdown { content, source_path, title },
-            Content::File { source_path, language, read_only, title } => Self::File { source_path, language, read_only, title },
-            Content::Diff { source_path, media_kind, title } => Self::Diff { source_path, media_kind, title },
+            Content::Markdown {
+                content,
+                source_path,
+                title,
+            } => Self::Markdown {
+                content,
+                source_path,
+                title,
+            },
+            Content::File {
+                source_path,
+                language,
+                read_only,
+                title,
+            } => Self::File {
+                source_path,
+                language,
+                read_only,
+                title,
+            },
+            Content::Diff {
+                source_path,
+                media_kind,
+                title,
+            } => Self::Diff {
+                source_path,
+                media_kind,
+                title,
+            },
             Content::Json { data, title } => Self::Json { data, title },
             Content::Widget { definition, title } => Self::Widget { definition, title },
             Content::Image { src, alt, title } => Self::Image { src, alt, title },
@@ -172,7 +197,15 @@ impl From<Content> for CanvasContent {
             Content::Audio { src, title } => Self::Audio { src, title },
             Content::Video { src, title } => Self::Video { src, title },
             Content::Csv { src, title } => Self::Csv { src, title },
-            Content::McpApp { server_name, uri, title } => Self::McpApp { server_name, uri, title },
+            Content::McpApp {
+                server_name,
+                uri,
+                title,
+            } => Self::McpApp {
+                server_name,
+                uri,
+                title,
+            },
         }
     }
 }
@@ -217,9 +250,7 @@ fn content(fields: &mut Fields) -> Content {
             title,
         },
         ContentType::Widget => Content::Widget {
-            definition: fields
-                .object("definition", Fields::rest)
-                .unwrap_or_default(),
+            definition: fields.any_object("definition"),
             title,
         },
         ContentType::Image => Content::Image {

@@ -133,7 +133,19 @@ impl Fields {
     /// Any JSON value that must be there; null, with a note, when it is not.
     pub fn any(&mut self, name: &str) -> Value {
         self.require(name);
-        self.map.remove(name).unwrap_or_default()
+        let value = self.map.remove(name).unwrap_or_default();
+        if holds_null(&value) {
+            self.invalid.field(name, NO_NULL);
+        }
+        value
+    }
+
+    /// An object of any fields that must be there; empty, with a note, when it is not.
+    pub fn any_object(&mut self, name: &str) -> Map<String, Value> {
+        match self.any(name) {
+            Value::Object(map) => map,
+            _ => self.wrong(name, "must be an object").unwrap_or_default(),
+        }
     }
 
     /// An object that may be absent, read by `read`; its problems are noted as `name.field`.
@@ -162,11 +174,6 @@ impl Fields {
     pub fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         self.require(name);
         self.maybe_object(name, read)
-    }
-
-    /// The fields not read yet, as they are.
-    pub fn rest(&mut self) -> Map<String, Value> {
-        std::mem::take(&mut self.map)
     }
 
     /// A list of texts; empty when absent.
@@ -245,6 +252,18 @@ impl Fields {
     fn wrong<T>(&mut self, name: &str, problem: &str) -> Option<T> {
         self.invalid.field(name, problem);
         None
+    }
+}
+
+/// Whether a text or name in `value` holds U+0000; a body is at most as deep as its reader allows.
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(holds_null),
+        Value::Object(map) => map
+            .iter()
+            .any(|(name, value)| name.contains('\0') || holds_null(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -65,7 +65,7 @@ pub struct Health {
     pub name: &'static str,
     /// Its version.
     pub version: String,
-    /// How callers are told apart; `local`.
+    /// How callers are told apart; `local` or `login`.
     #[schema(example = "local")]
     pub mode: String,
     /// Whether a first account must be made; never in mode `local`.

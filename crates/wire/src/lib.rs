@@ -1,6 +1,7 @@
 //! What goes over HTTP: the shapes of requests and answers, and how they follow from the
 //! domain's values. Nothing here does anything.
 
+pub mod accounts;
 pub mod agents;
 pub mod authors;
 pub mod callers;
@@ -10,9 +11,11 @@ pub mod errors;
 pub mod events;
 pub mod fields;
 pub mod health;
+pub mod keys;
 pub mod members;
 pub mod read_cursors;
 pub mod rooms;
 pub mod settings;
+pub mod sign_ins;
 pub mod signals;
 pub mod tokens;

@@ -120,6 +120,8 @@ impl Confined {
             Reach::Roots => self.find(path, Want::File)?,
             Reach::Folder(folder) => {
                 let (folder, root) = self.find(Path::new(folder), Want::Folder)?;
+                let (base, rest) = self.beneath(path).ok_or(Refusal::OutsideBoundary)?;
+                let path = base.join(rest);
                 let rest = path.strip_prefix(&folder);
                 let rest = rest.map_err(|_| Refusal::OutsideBoundary)?;
                 (self.open(&folder, rest, Want::File)?, root)
@@ -347,13 +349,15 @@ mod tests {
         link("loop", "root/ada/loop");
         link("../data", "root/ada/data");
         rustix::fs::mkfifoat(rustix::fs::CWD, at("root/ada/fifo"), rustix::fs::Mode::RUSR).unwrap();
-        let confined = Confined::new(&[at("root")], &at("root/data")).unwrap();
+        link("root", "linked");
+        let confined = Confined::new(&[at("linked")], &at("root/data")).unwrap();
         let ada = Reach::Folder(at("root/ada").to_str().unwrap().to_owned());
         let long = format!("root/ada/{}", "x".repeat(300));
         let (outside, missing) = ("OutsideBoundary", "NotFound(Path)");
         for (path, by_person, by_ada) in [
             ("root/ada/a.md", "root/ada/a.md", "root/ada/a.md"),
             ("root/ada/src/../a.md", "root/ada/a.md", "root/ada/a.md"),
+            ("linked/ada/a.md", "root/ada/a.md", "root/ada/a.md"),
             ("root/ada/in", "root/ada/src/b.md", "root/ada/src/b.md"),
             ("root/ada/beside", "root/adam/c.md", outside),
             ("root/adam/c.md", "root/adam/c.md", outside),

@@ -89,16 +89,7 @@ impl DataDir {
     /// # Errors
     /// Whatever the file system answers.
     pub fn announce(&self, json: &str) -> io::Result<()> {
-        let file = discovery_file(&self.path);
-        let draft = file.with_extension("json.new");
-        let mut written = private()
-            .create(true)
-            .truncate(true)
-            .write(true)
-            .open(&draft)?;
-        written.write_all(json.as_bytes())?;
-        written.sync_all()?;
-        std::fs::rename(draft, file)
+        write_private(&discovery_file(&self.path), json)
     }
 
     /// Takes the announcement back at a clean end.
@@ -107,6 +98,19 @@ impl DataDir {
         // held lock and is ignored by readers.
         let _ = std::fs::remove_file(discovery_file(&self.path));
     }
+}
+
+/// Writes a file of mode 0600, whole or not at all.
+pub(crate) fn write_private(file: &Path, text: &str) -> io::Result<()> {
+    let draft = file.with_added_extension("new");
+    let mut written = private()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .open(&draft)?;
+    written.write_all(text.as_bytes())?;
+    written.sync_all()?;
+    std::fs::rename(draft, file)
 }
 
 /// What the discovery file of the server that uses `path` says; `None` when no server does.

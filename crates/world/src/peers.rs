@@ -21,8 +21,10 @@ pub enum PeerWord {
     /// The kernel was asked and named nobody: no such socket, one that was closed already
     /// (its inode is 0), or no answer at all.
     Unknown,
-    /// Nobody asked: the check is switched off, or the peer is on another machine.
+    /// Nobody asked: the check is switched off.
     NotAsked,
+    /// Nobody had to be asked: the peer is on another machine.
+    Elsewhere,
 }
 
 /// Who is asked about a connection.
@@ -30,7 +32,7 @@ pub enum PeerWord {
 pub enum Peers {
     /// The kernel, by netlink `sock_diag`.
     Kernel,
-    /// Nobody: every word is [`PeerWord::NotAsked`].
+    /// Nobody: every word on a loopback connection is [`PeerWord::NotAsked`].
     Off,
     /// A script, for tests that need a peer of another user.
     Scripted(Script),
@@ -54,7 +56,7 @@ impl Script {
 impl Peers {
     /// Who is behind the connection that `peer` made to our end `local`.
     ///
-    /// Only a loopback connection is asked about; any other is [`PeerWord::NotAsked`].
+    /// Only a loopback connection is asked about; any other is [`PeerWord::Elsewhere`].
     /// The answer is of this moment: a caller that acts on it makes sure afterwards that
     /// our end is still connected, since only then the address pair was not reused.
     /// Takes some 20 µs and never waits.
@@ -62,7 +64,7 @@ impl Peers {
     /// Source: contract 1.4, "The peer check".
     pub fn look_up(&self, peer: SocketAddr, local: SocketAddr) -> PeerWord {
         if !is_loopback(peer) {
-            return PeerWord::NotAsked;
+            return PeerWord::Elsewhere;
         }
         match self {
             Self::Kernel => ask_kernel(peer, local),
@@ -253,7 +255,7 @@ mod tests {
         );
         let elsewhere = "192.0.2.7:5000".parse().unwrap();
         let here = "192.0.2.1:4747".parse().unwrap();
-        assert_eq!(peers.look_up(elsewhere, here), PeerWord::NotAsked);
+        assert_eq!(peers.look_up(elsewhere, here), PeerWord::Elsewhere);
     }
 
     #[test]

@@ -236,7 +236,11 @@ impl Content {
                 check_path(&mut check, "content.sourcePath", source_path);
                 check_name(&mut check, "content.language", language, 0);
             }
-            Self::Json { .. } | Self::Widget { .. } => {}
+            Self::Json { data, .. } => check_depth(&mut check, "content.data", depth(data)),
+            Self::Widget { definition, .. } => {
+                let depth = definition.values().map(depth).max().unwrap_or(0) + 1;
+                check_depth(&mut check, "content.definition", depth);
+            }
             Self::Image { src, alt, .. } => {
                 check_src(&mut check, src);
                 check.chars("content.alt", alt, 0, limits::CANVAS_ALT_CHARS_MAX);
@@ -403,6 +407,22 @@ fn check_src(check: &mut Check, src: &str) {
 fn check_name(check: &mut Check, field: &str, name: &str, min: usize) {
     check.chars(field, name, min, limits::CANVAS_NAME_CHARS_MAX);
     check.one_line(field, name);
+}
+
+fn check_depth(check: &mut Check, field: &str, depth: usize) {
+    let max = limits::CANVAS_JSON_DEPTH_MAX;
+    if depth > max {
+        check.fail(field, format!("must nest at most {max} deep"));
+    }
+}
+
+/// How deep lists and objects nest in `value`, whose reader has bounded it.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(depth).max().unwrap_or(0) + 1,
+        Value::Object(map) => map.values().map(depth).max().unwrap_or(0) + 1,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 fn starts_with(text: &str, prefix: &str) -> bool {

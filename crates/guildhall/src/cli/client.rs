@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     body::{Bytes, Incoming},
@@ -21,7 +21,11 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{failures::Failure, server::Server, target::Target};
+use super::{
+    failures::Failure,
+    server::{Found, Server},
+    target::Target,
+};
 
 /// How long a server may take to accept a connection.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
@@ -34,8 +38,8 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Client {
     server: Server,
-    /// `X-Service-Agent`, when the command speaks as an agent.
-    agent: Option<HeaderValue>,
+    /// The header the command shows, when the environment names one.
+    credential: Option<(HeaderName, HeaderValue)>,
 }
 
 /// An answer, read whole.
@@ -68,19 +72,10 @@ pub(super) struct Load {
 }
 
 impl Client {
-    /// A client of `server`; with `agent_token` it speaks as that agent.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] when the token cannot be sent in a header.
-    pub(super) fn new(server: Server, agent_token: Option<&str>) -> Result<Self, Failure> {
-        let agent = agent_token.map(HeaderValue::from_str).transpose();
-        let mut agent = agent.map_err(|_| {
-            Failure::Usage("GUILDHALL_AGENT_TOKEN holds no token of an agent.".to_owned())
-        })?;
-        if let Some(agent) = &mut agent {
-            agent.set_sensitive(true);
-        }
-        Ok(Self { server, agent })
+    /// A client of `server` that shows `credential`; without one it shows what the server's data
+    /// folder has for programs of its owner.
+    pub(super) fn new(server: Server, credential: Option<(HeaderName, HeaderValue)>) -> Self {
+        Self { server, credential }
     }
 
     /// Sends a request and reads its answer whole, whatever its status.
@@ -99,7 +94,7 @@ impl Client {
             Ok(answer) => answer,
             Err(_) => Err(Failure::Unreached(format!(
                 "the server at {} did not answer within {} seconds.",
-                written(&self.server.url()?),
+                written(&self.server.find()?.url),
                 ANSWER_TIME_MAX.as_secs()
             ))),
         }
@@ -115,8 +110,13 @@ impl Client {
         target: &str,
         load: Load,
     ) -> Result<Opened, Failure> {
-        let url = self.server.url()?;
-        let request = self.request(&url, method, target, load)?;
+        let Found { url, local_token } = self.server.find()?;
+        let credential = match (&self.credential, local_token) {
+            (Some(credential), _) => Some(credential.clone()),
+            (None, Some(token)) => Some(bearer(&token)?),
+            (None, None) => None,
+        };
+        let request = request(&url, credential, method, target, load)?;
         let gone =
             |_| Failure::Unreached(format!("no guildhall server answers at {}.", written(&url)));
         let socket = connect(&url).await.map_err(gone)?;
@@ -134,37 +134,6 @@ impl Client {
         })
     }
 
-    fn request(
-        &self,
-        url: &Uri,
-        method: Method,
-        target: &str,
-        load: Load,
-    ) -> Result<Request<Full<Bytes>>, Failure> {
-        let host = url.authority().map_or("", |authority| authority.as_str());
-        let mut request = Request::builder()
-            .method(method)
-            .uri(target)
-            .header(header::HOST, host)
-            .header(header::ACCEPT, "*/*")
-            .header(
-                header::USER_AGENT,
-                concat!("guildhall/", env!("CARGO_PKG_VERSION")),
-            );
-        if let Some(agent) = &self.agent {
-            request = request.header("x-service-agent", agent);
-        }
-        if let Some(seq) = load.last_event_id {
-            request = request.header("last-event-id", seq);
-        }
-        if load.json.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        request
-            .body(Full::from(load.json.unwrap_or_default()))
-            .map_err(|error| Failure::Usage(format!("this is no request: {error}.")))
-    }
-
     /// The log's id as the server names it, when it answers.
     pub(super) async fn log_id(&self) -> Result<String, Failure> {
         let target = Target::new("/api/health");
@@ -174,6 +143,58 @@ impl Client {
         let health: serde_json::Value = answer.success()?.json()?;
         Ok(health["logId"].as_str().unwrap_or_default().to_owned())
     }
+}
+
+/// The header of an API key or local token.
+///
+/// # Errors
+/// [`Failure::Usage`] when it cannot be sent in a header.
+pub(super) fn bearer(token: &str) -> Result<(HeaderName, HeaderValue), Failure> {
+    secret(header::AUTHORIZATION, &format!("Bearer {token}"))
+}
+
+/// A header that no log shows.
+///
+/// # Errors
+/// [`Failure::Usage`] when the text cannot be sent in a header.
+pub(super) fn secret(name: HeaderName, text: &str) -> Result<(HeaderName, HeaderValue), Failure> {
+    let value = HeaderValue::from_str(text);
+    let mut value = value.map_err(|_| {
+        Failure::Usage("the token or key of the environment cannot be one.".to_owned())
+    })?;
+    value.set_sensitive(true);
+    Ok((name, value))
+}
+
+fn request(
+    url: &Uri,
+    credential: Option<(HeaderName, HeaderValue)>,
+    method: Method,
+    target: &str,
+    load: Load,
+) -> Result<Request<Full<Bytes>>, Failure> {
+    let host = url.authority().map_or("", |authority| authority.as_str());
+    let mut request = Request::builder()
+        .method(method)
+        .uri(target)
+        .header(header::HOST, host)
+        .header(header::ACCEPT, "*/*")
+        .header(
+            header::USER_AGENT,
+            concat!("guildhall/", env!("CARGO_PKG_VERSION")),
+        );
+    if let Some((name, value)) = credential {
+        request = request.header(name, value);
+    }
+    if let Some(seq) = load.last_event_id {
+        request = request.header("last-event-id", seq);
+    }
+    if load.json.is_some() {
+        request = request.header(header::CONTENT_TYPE, "application/json");
+    }
+    request
+        .body(Full::from(load.json.unwrap_or_default()))
+        .map_err(|error| Failure::Usage(format!("this is no request: {error}.")))
 }
 
 impl Answer {

@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
-use http::Method;
+use http::{HeaderName, Method};
 use serde_json::Value;
 
 use super::{
     args::Common,
-    client::{Answer, Client, Load},
+    client::{Answer, Client, Load, bearer, secret},
     failures::Failure,
     output::Output,
     server::Server,
@@ -18,6 +18,10 @@ use super::{
 
 /// The variable that makes a command speak as an agent.
 const AGENT_TOKEN: &str = "GUILDHALL_AGENT_TOKEN";
+/// The variable that makes a command speak as the person who made the key.
+const API_KEY: &str = "GUILDHALL_API_KEY";
+/// The header that carries an agent's token.
+const SERVICE_AGENT: HeaderName = HeaderName::from_static("x-service-agent");
 
 /// A server to ask and a place to print.
 #[derive(Debug)]
@@ -36,15 +40,13 @@ impl Desk {
     pub(super) fn new(common: Common) -> Result<Self, Failure> {
         let server = Server::named(common.url.as_deref(), common.data_dir)?;
         // Never an argument: arguments are seen by everybody who lists processes.
-        let token = match std::env::var(AGENT_TOKEN) {
-            Ok(token) => Some(token),
-            Err(std::env::VarError::NotPresent) => None,
-            Err(std::env::VarError::NotUnicode(_)) => {
-                return Err(Failure::Usage(format!("{AGENT_TOKEN} holds no token.")));
-            }
+        let credential = match (variable(AGENT_TOKEN)?, variable(API_KEY)?) {
+            (Some(token), _) => Some(secret(SERVICE_AGENT, &token)?),
+            (None, Some(key)) => Some(bearer(&key)?),
+            (None, None) => None,
         };
         Ok(Self {
-            client: Client::new(server, token.as_deref())?,
+            client: Client::new(server, credential),
             output: Output::new(common.printing),
         })
     }
@@ -185,6 +187,17 @@ impl Desk {
                 Some(next) => cursor = Some(next.to_owned()),
                 None => return Ok(authors),
             }
+        }
+    }
+}
+
+/// What an environment variable says.
+fn variable(name: &str) -> Result<Option<String>, Failure> {
+    match std::env::var(name) {
+        Ok(text) => Ok(Some(text)),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(_)) => {
+            Err(Failure::Usage(format!("{name} holds no token.")))
         }
     }
 }

@@ -9,6 +9,14 @@ use serde_json::Value;
 use super::failures::Failure;
 use crate::config;
 
+/// Where a server listens, and what its own computer's programs show it in mode `login`.
+pub(super) struct Found {
+    /// Its address.
+    pub(super) url: Uri,
+    /// The token that stands for the owner; only the data folder tells it.
+    pub(super) local_token: Option<String>,
+}
+
 /// A server, by its address or by its data folder.
 #[derive(Debug)]
 pub(super) enum Server {
@@ -32,18 +40,24 @@ impl Server {
         }
     }
 
-    /// Where it listens.
+    /// Where it listens now.
     ///
     /// # Errors
     /// [`Failure::Unreached`] when no server uses the data folder.
-    pub(super) fn url(&self) -> Result<Uri, Failure> {
+    pub(super) fn find(&self) -> Result<Found, Failure> {
         let data_dir = match self {
-            Self::At(url) => return Ok(url.clone()),
+            Self::At(url) => {
+                let (url, local_token) = (url.clone(), None);
+                return Ok(Found { url, local_token });
+            }
             Self::Of(data_dir) => data_dir,
         };
         let announced = data_dir::discover(data_dir).and_then(|json| {
             let server: Value = serde_json::from_str(&json).ok()?;
-            server["url"].as_str()?.parse().ok()
+            Some(Found {
+                url: server["url"].as_str()?.parse().ok()?,
+                local_token: server["localToken"].as_str().map(str::to_owned),
+            })
         });
         announced.ok_or_else(|| {
             Failure::Unreached(format!(

@@ -186,7 +186,7 @@ fn require(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<()> {
         Scope::Session(_) => Err(Refusal::NotFound(Thing::Session).into()),
         Scope::Agent(agent) => {
             let known = match by.identity {
-                Identity::Owner => agents::by_id(db, agent)?.is_some(),
+                Identity::Owner | Identity::Person(_) => agents::by_id(db, agent)?.is_some(),
                 Identity::Agent(own) => own == agent,
             };
             if known {

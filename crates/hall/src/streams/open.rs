@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use guildhall_domain::{Refusal, callers::Identity, ids::AgentId};
+use guildhall_domain::{Refusal, callers::Identity};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// How many streams may be open. Source: contract 1.11.
@@ -45,14 +45,14 @@ pub struct Open {
 #[derive(Debug, Default)]
 struct Counts {
     all: usize,
-    by_caller: HashMap<Option<AgentId>, usize>,
+    by_caller: HashMap<Identity, usize>,
 }
 
 /// One stream's place, given back when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     counts: Arc<Mutex<Counts>>,
-    caller: Option<AgentId>,
+    caller: Identity,
 }
 
 impl Open {
@@ -83,15 +83,15 @@ impl Open {
     /// [`Refusal::Overloaded`] when the server is full, [`Refusal::TooManyStreams`] when the
     /// caller is.
     pub(super) fn enter(&self, identity: Identity) -> Result<Place, Refusal> {
-        let (caller, most) = match identity {
-            Identity::Owner => (None, self.limits.per_human),
-            Identity::Agent(agent) => (Some(agent), self.limits.per_agent),
+        let most = match identity {
+            Identity::Owner | Identity::Person(_) => self.limits.per_human,
+            Identity::Agent(_) => self.limits.per_agent,
         };
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.all >= self.limits.all {
             return Err(Refusal::Overloaded);
         }
-        let own = counts.by_caller.entry(caller).or_default();
+        let own = counts.by_caller.entry(identity).or_default();
         if *own >= most {
             return Err(Refusal::TooManyStreams);
         }
@@ -99,7 +99,7 @@ impl Open {
         counts.all += 1;
         Ok(Place {
             counts: Arc::clone(&self.counts),
-            caller,
+            caller: identity,
         })
     }
 }
@@ -119,6 +119,8 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use guildhall_domain::ids::{AccountId, AgentId};
+
     use super::*;
 
     #[test]
@@ -141,5 +143,19 @@ mod tests {
         assert_eq!(open.count(), 2);
         assert_eq!(open.enter(agent(1)).err(), Some(Refusal::TooManyStreams));
         assert!(open.enter(agent(2)).is_ok());
+
+        let open = Open::new(StreamLimits {
+            all: 10,
+            per_human: 1,
+            per_agent: 1,
+        });
+        let person = |n| Identity::Person(AccountId::from_bytes([n; 16]));
+        let _each = [Identity::Owner, person(1), person(2)].map(|who| open.enter(who).unwrap());
+        let second = open.enter(person(1)).err();
+        assert_eq!(
+            second,
+            Some(Refusal::TooManyStreams),
+            "each person has its own"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use guildhall_domain::{
     Moment, Result,
-    callers::Caller,
+    callers::{Caller, Identity},
     events::{Audience, Event, Scope},
     ids::RoomId,
     limits,
@@ -90,7 +90,7 @@ impl Eyes<'_> {
     fn see(&mut self, event: &Stored) -> Result<bool> {
         match event.audience {
             Audience::Author(author) => Ok(author == self.by.author),
-            Audience::Owner if self.by.is_human() => Ok(true),
+            Audience::Owner if self.by.identity == Identity::Owner => Ok(true),
             // The chapter names an agent for its own scope alone.
             Audience::Owner => Ok(self.asked_scopes(event).any(|scope| self.is_own(scope))),
             Audience::Scope if self.by.is_human() => Ok(true),

@@ -7,7 +7,7 @@ use axum::{
 };
 use guildhall_domain::{
     Error, Refusal,
-    callers::{AnyCaller, Caller, Gate, Identity},
+    callers::{Caller, Identity},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::callers::{Caller as WireCaller, Whoami};
@@ -30,10 +30,13 @@ impl FromRequestParts<DoorState> for Anybody {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &DoorState) -> Result<Self, ApiError> {
-        let caller = match state.hall.caller(&approach(parts)?).await {
+        let caller = match state.hall.caller(&approach(parts, state)?).await {
             Ok(caller) => Some(caller),
             Err(Error::Refusal(
-                Refusal::NotTheOwner | Refusal::AuthRequired | Refusal::AgentIdentityUnverified,
+                Refusal::NotTheOwner
+                | Refusal::AuthRequired
+                | Refusal::AgentIdentityUnverified
+                | Refusal::SetupRequired,
             )) => None,
             Err(error) => return Err(error.into()),
         };
@@ -55,17 +58,16 @@ pub async fn whoami(State(hall): State<Hall>, anybody: Anybody) -> ApiResult<Jso
     let is_owner = caller.is_some_and(|caller| caller.identity == Identity::Owner);
     let caller = match caller {
         Some(caller) => {
-            let author = hall.own_author(&AnyCaller::admit(caller)?).await?;
-            let author = author.value.value;
-            Some(WireCaller::new(&caller, author.display_name))
+            let name = hall.name_of(&caller).await?;
+            Some(WireCaller::new(&caller, name))
         }
         None => None,
     };
     Ok(Json(Whoami {
-        mode: "local".to_owned(),
+        mode: hall.mode().word().to_owned(),
         caller,
         owner_here: is_owner && is_here,
-        registration_open: false,
+        registration_open: hall.setup_required().await?,
     }))
 }
 

@@ -15,7 +15,7 @@ use guildhall_wire::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    errors::ApiError,
+    errors::{ApiError, ApiResult},
     gates::{By, SERVICE_AGENT},
     metrics::{CONTENT_TYPE, Counts},
     state::State as DoorState,
@@ -85,16 +85,16 @@ pub async fn ready(
 #[utoipa::path(get, path = "/api/health", tag = "operating", operation_id = "health",
     responses((status = 200, body = Health)),
     extensions(("x-gate" = json!("open"))))]
-pub async fn health(State(state): State<DoorState>) -> Json<Health> {
-    Json(Health {
+pub async fn health(State(state): State<DoorState>) -> ApiResult<Json<Health>> {
+    Ok(Json(Health {
         name: "guildhall",
         version: state.about.version.clone(),
-        mode: "local".to_owned(),
-        setup_required: false,
+        mode: state.hall.mode().word().to_owned(),
+        setup_required: state.hall.setup_required().await?,
         log_id: state.hall.log_id(),
         started_at: state.hall.started_at(),
         peer_check: state.about.peer_check,
-    })
+    }))
 }
 
 /// The owner, or whoever holds the configured metrics token.

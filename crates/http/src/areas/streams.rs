@@ -163,7 +163,7 @@ fn last_event_id(headers: &HeaderMap) -> Option<Cursor> {
     ),
     responses((status = 200, description = "Frames", body = Event<'static>, content_type = "text/event-stream"),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
-        (status = 404, description = "ROOM_NOT_FOUND, AGENT_NOT_FOUND", body = ErrorEnvelope)),
+        (status = 404, description = "ROOM_NOT_FOUND, AGENT_NOT_FOUND, SESSION_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn everything(
     State(hall): State<Hall>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{Caller, PASSWORD, TestHall};
 use serde_json::{Value, json};
 
 use crate::canvas;
@@ -12,6 +12,19 @@ const TABLE: &str = include_str!("../authority.tsv");
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
 /// Routes of pages, which are no operations of the interface.
 const PAGES: [&str; 4] = ["/", "/assets/{path}", "/docs", "/docs/errors/{code}"];
+
+/// The kinds of callers, in the order of the table's columns.
+const KINDS: [&str; 7] = [
+    "nobody",
+    "owner",
+    "owner's API key",
+    "person",
+    "live agent",
+    "unverifiable header",
+    "owner elsewhere",
+];
+/// The one operation that takes a caller's credential away.
+const LOGOUT: &str = "/api/auth/logout";
 
 struct Row<'a> {
     method: &'a str,
@@ -28,7 +41,7 @@ fn rows() -> Vec<Row<'static>> {
             let mut next = || columns.next().expect(line);
             let (method, path, gate) = (next(), next(), next());
             let cells: Vec<&str> = columns.collect();
-            assert_eq!(cells.len(), 5, "{line}");
+            assert_eq!(cells.len(), KINDS.len(), "{line}");
             Row {
                 method,
                 path,
@@ -68,41 +81,150 @@ fn every_operation_has_a_row_with_its_gate_and_no_row_stands_for_nothing() {
     assert_eq!(listed, operations);
 }
 
-/// The row's path with ids of things that exist; the last one of a DELETE names nothing, so
-/// that the table changes nothing.
-fn address(row: &Row<'_>, room: &str, entry: &str, page: &str, ada: &Caller) -> String {
-    let is_agents = row.path.starts_with("/api/agents");
-    let id = if is_agents { ada.agent() } else { room };
-    let mut path = row.path.to_owned();
-    if row.method == "DELETE" {
-        let last = path.rfind('{').unwrap();
-        path.replace_range(last.., NOTHING);
+/// What the ids of the table's paths name, and which operations take a body.
+struct Things {
+    document: Value,
+    room: String,
+    entry: String,
+    page: String,
+    ada: Caller,
+}
+
+impl Things {
+    async fn of(t: &TestHall) -> Self {
+        let room = t.team().await;
+        let ada = t.agent("ada").await;
+        let entry = t.say(&t.owner(), &room, "hello").await;
+        // Its thread has begun, so that asking for it once more changes nothing.
+        let page = canvas::open(&t.owner(), &room, 1).await;
+        let thread = format!("{}/thread", canvas::at(&room, &page));
+        t.owner().post(&thread, json!({})).await.ok(201);
+        Self {
+            document: document(),
+            entry: entry["id"].as_str().unwrap().to_owned(),
+            page: page["id"].as_str().unwrap().to_owned(),
+            room,
+            ada,
+        }
     }
-    path.replace("{id}", id)
-        .replace("{authorId}", ada.author())
-        .replace("{entryId}", entry)
-        .replace("{documentId}", page)
-        .replace("{code}", "NOT_FOUND")
-        .replace("{path}", "none.js")
+
+    /// The row's path with ids of things that exist; the last one of a DELETE names nothing,
+    /// so that the table changes nothing.
+    fn address(&self, row: &Row<'_>) -> String {
+        let is_agents = row.path.starts_with("/api/agents");
+        let id = if is_agents {
+            self.ada.agent()
+        } else {
+            &self.room
+        };
+        let mut path = row.path.to_owned();
+        if row.method == "DELETE" {
+            let last = path.rfind('{').unwrap();
+            path.replace_range(last.., NOTHING);
+        }
+        path.replace("{id}", id)
+            .replace("{authorId}", self.ada.author())
+            .replace("{entryId}", &self.entry)
+            .replace("{documentId}", &self.page)
+            .replace("{code}", "NOT_FOUND")
+            .replace("{path}", "none.js")
+    }
+
+    /// What a caller is answered to a row, as the table writes it.
+    async fn answer(&self, row: &Row<'_>, caller: &Caller) -> String {
+        let operation = &self.document["paths"][row.path][row.method.to_lowercase()];
+        let mut ask = caller.ask(row.method, &self.address(row));
+        if operation["requestBody"].is_object() {
+            ask = ask.json(&json!(["no", "object"]));
+        }
+        let answer = ask.send().await;
+        if answer.status < 400 {
+            return answer.status.to_string();
+        }
+        answer.is_an_envelope();
+        format!(
+            "{} {}",
+            answer.status,
+            answer.body["code"].as_str().unwrap()
+        )
+    }
+}
+
+/// Every row but those of which a credential's first use writes when that was.
+fn untouched(rows: &str) -> Vec<String> {
+    let is_bookkeeping = |row: &&str| {
+        let tables = ["tokens\t", "api_keys\t", "sign_ins\t"];
+        !tables.iter().any(|table| row.starts_with(table))
+    };
+    rows.lines()
+        .filter(is_bookkeeping)
+        .map(str::to_owned)
+        .collect()
 }
 
 #[tokio::test]
 async fn every_kind_of_caller_gets_what_the_table_says() {
-    let t = TestHall::open().await;
-    let ada = t.agent("ada").await;
-    let room = t.team().await;
-    let entry = t.say(&t.owner(), &room, "hello").await;
-    let entry = entry["id"].as_str().unwrap();
-    // Its thread has begun, so that asking for it once more changes nothing.
-    let page = canvas::open(&t.owner(), &room, 1).await;
-    let thread = format!("{}/thread", canvas::at(&room, &page));
-    t.owner().post(&thread, json!({})).await.ok(201);
-    let page = page["id"].as_str().unwrap();
-    let document = document();
+    let t = TestHall::open_login().await;
+    let things = Things::of(&t).await;
+    let key = t.key(&t.owner(), "table").await;
     let callers = [
-        ("another user", t.stranger()),
+        t.nobody(),
+        t.owner(),
+        t.owner().with_key(&key),
+        t.person("Pia").await,
+        things.ada.clone(),
+        // A valid cookie does not outweigh a header that stands for nobody.
+        t.unverifiable(),
+        t.elsewhere(&t.owner()),
+    ];
+    let before = t.rows();
+    let mut wrong = Vec::new();
+    let mut check = async |row: &Row<'_>, kind: usize, caller: &Caller| {
+        let (found, expected) = (things.answer(row, caller).await, row.cells[kind]);
+        if found != expected {
+            let (method, path, kind) = (row.method, row.path, KINDS[kind]);
+            wrong.push(format!(
+                "{method} {path} as {kind}: {expected}, not {found}"
+            ));
+        }
+    };
+    let (leaving, staying): (Vec<_>, Vec<_>) =
+        rows().into_iter().partition(|row| row.path == LOGOUT);
+    for row in &staying {
+        for (kind, caller) in callers.iter().enumerate() {
+            check(row, kind, caller).await;
+        }
+    }
+    assert_eq!(untouched(&t.rows()), untouched(&before));
+    // Whoever signs out is nobody afterwards, so each has a sign-in for this alone.
+    for row in &leaving {
+        for (kind, caller) in callers.iter().enumerate() {
+            let email = match KINDS[kind] {
+                "owner" | "owner elsewhere" => "owner@example.org",
+                "person" => "pia@example.org",
+                _ => {
+                    check(row, kind, caller).await;
+                    continue;
+                }
+            };
+            check(row, kind, &t.sign_in(email, PASSWORD).await).await;
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The same table where there are no accounts: their routes say so to whoever may ask, and
+/// whoever is nobody runs as another user.
+#[tokio::test]
+async fn in_mode_local_the_table_holds_without_people_and_accounts() {
+    let t = TestHall::open().await;
+    let things = Things::of(&t).await;
+    let key = t.key(&t.owner(), "table").await;
+    let callers = [
+        ("nobody", t.stranger()),
         ("owner", t.owner()),
-        ("live agent", ada.clone()),
+        ("owner's API key", t.stranger().with_key(&key)),
+        ("live agent", things.ada.clone()),
         ("unverifiable header", t.unverifiable()),
         (
             "owner elsewhere",
@@ -112,37 +234,28 @@ async fn every_kind_of_caller_gets_what_the_table_says() {
     let before = t.rows();
     let mut wrong = Vec::new();
     for row in rows() {
-        let path = address(&row, &room, entry, page, &ada);
-        let operation = &document["paths"][row.path][row.method.to_lowercase()];
-        let has_body = operation["requestBody"].is_object();
-        for ((kind, caller), expected) in callers.iter().zip(&row.cells) {
-            let mut ask = caller.ask(row.method, &path);
-            if has_body {
-                ask = ask.json(&json!(["no", "object"]));
-            }
-            let answer = ask.send().await;
-            if answer.status >= 400 {
-                answer.is_an_envelope();
-            }
-            let code = answer.body["code"].as_str();
-            let found = match code.filter(|_| answer.status >= 400) {
-                Some(code) => format!("{} {code}", answer.status),
-                None => answer.status.to_string(),
+        let is_account_route = ["/register", "/login", "/logout", "/password", "/accounts"]
+            .iter()
+            .any(|rest| row.path.starts_with(&format!("/api/auth{rest}")));
+        for (kind, caller) in &callers {
+            let column = KINDS.iter().position(|known| known == kind).unwrap();
+            let expected = match row.cells[column] {
+                "401 AUTH_REQUIRED" => "401 NOT_THE_OWNER",
+                cell if is_account_route && (cell.starts_with('2') || cell.starts_with("404")) => {
+                    "409 AUTH_MODE_LOCAL"
+                }
+                cell => cell,
             };
-            if found != *expected {
+            let found = things.answer(&row, caller).await;
+            if found != expected {
+                let (method, path) = (row.method, row.path);
                 wrong.push(format!(
-                    "{} {path} as {kind}: {expected}, not {found}",
-                    row.method
+                    "{method} {path} as {kind}: {expected}, not {found}"
                 ));
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // An agent's first request writes when its token was used; nothing else was written.
-    let untouched = |rows: &str| -> Vec<String> {
-        let others = rows.lines().filter(|row| !row.starts_with("tokens\t"));
-        others.map(str::to_owned).collect()
-    };
     assert_eq!(untouched(&t.rows()), untouched(&before));
 }
 

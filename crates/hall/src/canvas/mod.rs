@@ -1,26 +1,31 @@
 //! Canvas: opening, changing, closing and editing the documents of a room or session.
 
-use std::{sync::Arc, time::Duration};
+mod locks;
+
+use std::sync::Arc;
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Fault, Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Gate, Identity},
     canvas::{
         self as rules, CanvasChange, CanvasDocument, CanvasScope, ClosedReason, Content,
-        DocumentPatch, EditLock, NewDocument, Source, TreeKind,
+        DocumentPatch, NewDocument, Source, TreeKind,
     },
     events::Event,
     ids::{AuthorId, DocumentId, EntryId, RoomId},
     outcome::Thing,
     revisions::Precondition,
+    settings::FILES_PEOPLE,
 };
 use guildhall_store::{
     Rx, Seen, Tx, agents, authors,
     canvas::{self, Kept},
     entries::{self, NewPost},
+    settings,
 };
 use guildhall_world::confined::Reach;
-use tokio::time::MissedTickBehavior;
+
+pub(crate) use locks::{end_edits_of, start};
 
 use crate::{
     Hall,
@@ -195,39 +200,6 @@ impl Hall {
             .await
     }
 
-    /// Begins, prolongs or ends editing; answers the lock that holds now, whoever holds it.
-    ///
-    /// # Errors
-    /// `NotFound` for room or session, then for the document, [`Refusal::RoomArchived`],
-    /// [`Refusal::NotAMember`], [`Refusal::CanvasBeingEdited`].
-    ///
-    /// Source: contract 2.5, the table of locks.
-    pub async fn edit_document(
-        &self,
-        by: &AnyCaller,
-        scope: CanvasScope,
-        id: DocumentId,
-        editing: bool,
-        once: Once<Option<EditLock>>,
-    ) -> Result<Option<EditLock>> {
-        let (by, now) = (*by.caller(), self.now());
-        let lock = self
-            .store()
-            .write(move |tx| {
-                once.run(tx, now, |tx| {
-                    let kept = writable(tx, &by, scope, id, now)?;
-                    let lock = rules::edit(kept.lock, by.author, editing, now)?;
-                    set_lock(tx, Some(by.author), kept, lock, now)?;
-                    Ok(lock)
-                })
-            })
-            .await?;
-        if lock.is_some() {
-            self.inner.editing.notify_one();
-        }
-        Ok(lock)
-    }
-
     /// Begins the thread of a document with a post of the caller that names it; once.
     ///
     /// # Errors
@@ -273,29 +245,6 @@ impl Hall {
             .await
     }
 
-    /// Ends every edit whose time is over and tells of it; answers whether others go on.
-    ///
-    /// What is read shows an expired edit as ended already; this tells it to those who listen.
-    ///
-    /// # Errors
-    /// Faults, and [`Refusal::Overloaded`].
-    pub async fn end_expired_edits(&self) -> Result<bool> {
-        let now = self.now();
-        match self.store().read(canvas::next_expiry).await?.value {
-            None => return Ok(false),
-            Some(expiry) if expiry > now => return Ok(true),
-            Some(_) => {}
-        }
-        self.store()
-            .write(move |tx| {
-                for kept in canvas::expired(tx, now)? {
-                    set_lock(tx, None, kept, None, now)?;
-                }
-                Ok(canvas::next_expiry(tx)?.is_some())
-            })
-            .await
-    }
-
     /// The content with its file found and named without links, and where that file came from.
     ///
     /// `may` is asked first, so that whether a file is there is told only to those who may show
@@ -325,46 +274,6 @@ impl Hall {
             .map_err(|error| Fault::broken("finding a canvas document's file", error))??;
         Ok((content.at(found.path), source(&by, &name, found.tree)))
     }
-}
-
-/// How often the chore looks while somebody edits.
-const PERIOD: Duration = Duration::from_secs(1);
-
-/// Starts the chore that tells when an edit's time is over; it rests while nobody edits.
-pub(crate) fn start(hall: &Hall) {
-    let mut stopping = hall.tasks().stopping();
-    let chore = hall.clone();
-    hall.tasks().spawn("canvas locks", hall.now(), async move {
-        let mut period = tokio::time::interval(PERIOD);
-        period.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            let others_go_on = chore.end_expired_edits().await.unwrap_or_else(|error| {
-                if let Error::Fault(fault) = error {
-                    tracing::error!(error = ?fault, "expired edits could not be ended");
-                }
-                true
-            });
-            tokio::select! {
-                _ = period.tick(), if others_go_on => {}
-                () = chore.inner.editing.notified(), if !others_go_on => {}
-                _ = stopping.wait_for(|stop| *stop) => return,
-            }
-        }
-    });
-}
-
-/// Ends what somebody who leaves a room edits there.
-pub(crate) fn end_edits_of(
-    tx: &mut Tx<'_>,
-    actor: Option<AuthorId>,
-    room: RoomId,
-    author: AuthorId,
-    now: Moment,
-) -> Result<()> {
-    for kept in canvas::edited_by(tx, CanvasScope::Room(room), author, now)? {
-        set_lock(tx, actor, kept, None, now)?;
-    }
-    Ok(())
 }
 
 /// The canvas, as far as the caller may see it; sessions are not there yet.
@@ -427,12 +336,17 @@ fn reopen(
     })
 }
 
-/// Whose files the caller may show: the owner's everywhere beneath the roots, an agent's own.
+/// Which files the caller may show: the owner those beneath the roots, an agent those of its own
+/// folder, and other people none, unless a setting opens the owner's to them.
 ///
 /// Source: contract 6.1.
 fn reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
     match by.identity {
         Identity::Owner => Ok(Reach::Roots),
+        Identity::Person(_) => match settings::get(db, &FILES_PEOPLE)?.value.text() {
+            "boundary" => Ok(Reach::Roots),
+            _ => Err(Refusal::OwnerOnly.into()),
+        },
         Identity::Agent(agent) => {
             let agent = agents::by_id(db, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
             Ok(Reach::Folder(agent.cwd))
@@ -476,30 +390,6 @@ fn tell(
     let document = document.clone();
     tx.append(now, actor, &Event::CanvasDocument { document, change })?;
     Ok(())
-}
-
-/// Sets a lock, and tells when it is another's or nobody's now; a mere prolongation is not told.
-fn set_lock(
-    tx: &mut Tx<'_>,
-    actor: Option<AuthorId>,
-    kept: Kept,
-    lock: Option<EditLock>,
-    now: Moment,
-) -> Result<()> {
-    let Kept {
-        mut document,
-        lock: before,
-    } = kept;
-    if lock == before {
-        return Ok(());
-    }
-    canvas::set_lock(tx, document.id, lock)?;
-    let by = lock.map(|lock| lock.by);
-    if by == before.map(|before| before.by) {
-        return Ok(());
-    }
-    document.editing_by = by;
-    tell(tx, actor, &document, CanvasChange::Editing, now)
 }
 
 /// Closes what a full canvas gives up for the document just written.

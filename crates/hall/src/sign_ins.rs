@@ -1,0 +1,200 @@
+//! Sign-ins: opening one with a password, ending it, and changing the password.
+
+use std::net::IpAddr;
+
+use guildhall_domain::{
+    Fault, Moment, Refusal, Result,
+    accounts::{Account, Email, Password},
+    callers::{Arrived, Credential, Gate, SignedIn as ByCookie},
+    events::Event,
+    ids::{AccountId, SignInId},
+    sign_ins::SignIn,
+    text::Check,
+};
+use guildhall_store::{accounts, keys as key_rows, sign_ins};
+use guildhall_world::tokens::{self as secrets, Secret};
+
+use crate::{Hall, tries::Place};
+
+/// Somebody who just signed in; without `Debug`, because it holds a secret.
+pub struct SignedIn {
+    /// Who.
+    pub account: Account,
+    /// What the cookie holds.
+    pub cookie: Secret,
+}
+
+/// A sign-in about to be kept.
+pub(crate) struct Session {
+    /// What the cookie holds.
+    pub(crate) cookie: Secret,
+    sign_in: SignIn,
+}
+
+/// What is kept of a sign-in.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    pub(crate) sign_in: SignIn,
+    pub(crate) digest: [u8; 32],
+}
+
+impl Session {
+    /// A new sign-in of an account.
+    ///
+    /// # Errors
+    /// A fault when the machine gives no randomness.
+    pub(crate) fn new(account_id: AccountId, now: Moment) -> Result<Self, Fault> {
+        Ok(Self {
+            cookie: secrets::mint(secrets::COOKIE_PREFIX)?,
+            sign_in: SignIn {
+                id: Hall::new_id(SignInId::from_bytes),
+                account_id,
+                created_at: now,
+                last_used_at: now,
+            },
+        })
+    }
+
+    /// What is kept of it.
+    pub(crate) fn kept(&self) -> Kept {
+        Kept {
+            sign_in: self.sign_in,
+            digest: self.cookie.digest(),
+        }
+    }
+}
+
+impl Hall {
+    /// Says whether somebody at this address may still guess a password or setup code.
+    ///
+    /// # Errors
+    /// [`Refusal::RateLimited`].
+    pub fn may_try(&self, from: IpAddr) -> Result<(), Refusal> {
+        self.inner.tries.look(&Place::of(from), self.now())
+    }
+
+    /// Opens a sign-in.
+    ///
+    /// # Errors
+    /// In this order: [`Refusal::Validation`], [`Refusal::AuthModeLocal`],
+    /// [`Refusal::RateLimited`], [`Refusal::InvalidCredentials`], which is the same, and takes
+    /// as long, for an unknown address and a wrong password.
+    ///
+    /// Source: contract 1.4, "Accounts, sessions, keys".
+    pub async fn sign_in(&self, from: IpAddr, email: &str, password: Password) -> Result<SignedIn> {
+        let mut check = Check::new();
+        let email = Email::read(email, &mut check);
+        password.check_shown("password", &mut check);
+        check.done()?;
+        self.require_accounts()?;
+        let now = self.now();
+        let places = vec![Place::of(from), Place::Account(email.clone())];
+        let guess = self.inner.tries.take(places, now)?;
+        let known = self
+            .store()
+            .read(move |db| accounts::by_email(db, &email))
+            .await?
+            .value;
+        let stored = known.as_ref().map(|known| known.password.clone());
+        let is_right = self.inner.passwords.verify(password, stored).await?;
+        let known = known
+            .filter(|_| is_right)
+            .ok_or(Refusal::InvalidCredentials)?;
+        guess.was_right();
+        let session = Session::new(known.account.id, now)?;
+        let kept = session.kept();
+        let account = self
+            .store()
+            .write(move |tx| {
+                // Meanwhile the password may have changed, which ended every older sign-in.
+                let still = accounts::by_id(tx, known.account.id)?
+                    .filter(|still| still.password == known.password)
+                    .ok_or(Refusal::InvalidCredentials)?;
+                sign_ins::insert(tx, &kept.sign_in, &kept.digest)?;
+                Ok(still.account)
+            })
+            .await?;
+        Ok(SignedIn {
+            account,
+            cookie: session.cookie,
+        })
+    }
+
+    /// Ends the caller's sign-in; its streams end. A key or local token has none to end.
+    ///
+    /// # Errors
+    /// [`Refusal::AuthModeLocal`].
+    pub async fn sign_out(&self, by: &Arrived) -> Result<()> {
+        self.require_accounts()?;
+        let (by, now) = (*by.caller(), self.now());
+        let Credential::Cookie(id) = by.credential else {
+            return Ok(());
+        };
+        self.store()
+            .write(move |tx| {
+                sign_ins::end(tx, id)?;
+                let author_id = by.author;
+                tx.append(now, Some(by.author), &Event::SignedOut { author_id })?;
+                Ok(())
+            })
+            .await
+    }
+
+    /// Changes the caller's password; the other sign-ins and all keys of the account end, with
+    /// their streams.
+    ///
+    /// # Errors
+    /// In this order: [`Refusal::Validation`], [`Refusal::AuthModeLocal`],
+    /// [`Refusal::RateLimited`], [`Refusal::InvalidCredentials`].
+    pub async fn change_password(
+        &self,
+        by: &ByCookie,
+        from: IpAddr,
+        current: Password,
+        next: Password,
+    ) -> Result<()> {
+        let mut check = Check::new();
+        current.check_shown("current", &mut check);
+        next.check_new("next", &mut check);
+        if next == current {
+            check.fail("next", "must be another one");
+        }
+        check.done()?;
+        self.require_accounts()?;
+        let (by, now) = (*by.caller(), self.now());
+        let known = self
+            .store()
+            .read(move |db| accounts::by_author(db, by.author))
+            .await?
+            .value;
+        let known = known.ok_or(Refusal::InvalidCredentials)?;
+        let places = vec![Place::of(from), Place::Account(known.account.email.clone())];
+        let guess = self.inner.tries.take(places, now)?;
+        let (id, stored) = (known.account.id, Some(known.password.clone()));
+        if !self.inner.passwords.verify(current, stored).await? {
+            return Err(Refusal::InvalidCredentials.into());
+        }
+        guess.was_right();
+        let password = self.inner.passwords.hash(next).await?;
+        let kept = match by.credential {
+            Credential::Cookie(sign_in) => Some(sign_in),
+            Credential::Loopback
+            | Credential::ApiKey(_)
+            | Credential::LocalToken
+            | Credential::AgentToken(_) => None,
+        };
+        self.store()
+            .write(move |tx| {
+                accounts::by_id(tx, id)?
+                    .filter(|still| still.password == known.password)
+                    .ok_or(Refusal::InvalidCredentials)?;
+                accounts::set_password(tx, id, &password)?;
+                sign_ins::end_all(tx, id, kept)?;
+                key_rows::remove_all(tx, by.author)?;
+                let author_id = by.author;
+                tx.append(now, Some(by.author), &Event::PasswordChanged { author_id })?;
+                Ok(())
+            })
+            .await
+    }
+}

@@ -1,0 +1,161 @@
+//! Cookies: the one cookie a sign-in has, on plain http and behind a proxy that speaks https.
+
+use axum::{
+    extract::FromRequestParts,
+    http::{
+        HeaderMap, HeaderName, HeaderValue,
+        header::{COOKIE, ORIGIN, SET_COOKIE},
+        request::Parts,
+    },
+};
+use guildhall_domain::limits;
+use guildhall_hall::callers::Shown;
+
+use crate::{
+    errors::{ApiError, internal},
+    state::State,
+};
+
+/// The cookie's name on https; browsers take it from such a page alone and show it to this host
+/// alone.
+const SECURE_NAME: &str = "__Host-guildhall";
+
+/// The cookie's name on plain http: browsers show a cookie to every port of its host, so that
+/// two servers on one computer would take each other's.
+fn plain_name(port: u16) -> String {
+    format!("guildhall_{port}")
+}
+
+/// What the cookie of a sign-in holds, of a server that listens on `port`.
+///
+/// The one of https comes first where both are shown: no page on plain http can have set it.
+pub fn shown(headers: &HeaderMap, port: u16) -> Shown {
+    let plain_name = plain_name(port);
+    let of = |name: &str| {
+        let mut values = pairs(headers).filter(|(known, _)| *known == name);
+        match (values.next(), values.next()) {
+            (None, _) => Shown::Absent,
+            (Some((_, value)), None) if !value.is_empty() => Shown::Text(value.to_owned()),
+            (Some(_), _) => Shown::Unreadable,
+        }
+    };
+    match of(SECURE_NAME) {
+        Shown::Absent => of(&plain_name),
+        secure => secure,
+    }
+}
+
+fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let lines = headers.get_all(COOKIE).iter();
+    lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+}
+
+/// The cookie as the answer to one request sets it.
+///
+/// The request's `Origin`, which was found to be this server's own, says whether the page is on
+/// https; no header of a proxy is believed.
+pub struct Cookie {
+    name: String,
+    is_secure: bool,
+}
+
+impl FromRequestParts<State> for Cookie {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        let is_secure = parts.headers.get(ORIGIN).is_some_and(is_https);
+        let name = if is_secure {
+            SECURE_NAME.to_owned()
+        } else {
+            plain_name(state.about.port)
+        };
+        Ok(Self { name, is_secure })
+    }
+}
+
+fn is_https(origin: &HeaderValue) -> bool {
+    let scheme = origin.as_bytes().get(.."https://".len());
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https://"))
+}
+
+impl Cookie {
+    /// The header that keeps `value`, for as long as a sign-in may live.
+    ///
+    /// # Errors
+    /// Our own fault when the value is no cookie's.
+    pub fn keep(&self, value: &str) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
+        self.header(value, limits::SESSION_AGE_S)
+    }
+
+    /// The header that forgets what was kept.
+    ///
+    /// # Errors
+    /// As [`Self::keep`].
+    pub fn forget(&self) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
+        self.header("", 0)
+    }
+
+    fn header(
+        &self,
+        value: &str,
+        max_age_s: i64,
+    ) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
+        let name = &self.name;
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        let text = format!(
+            "{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{secure}"
+        );
+        let mut header = HeaderValue::try_from(text).map_err(|_| internal())?;
+        header.set_sensitive(true);
+        Ok([(SET_COOKIE, header)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cookie_of_this_port_is_read_and_the_one_of_https_comes_first() {
+        let text = |value: &str| Shown::Text(value.to_owned());
+        for (lines, expected) in [
+            (&[][..], Shown::Absent),
+            (&["guildhall_4747=a"], text("a")),
+            (&["x=1; guildhall_4747=a; y=2"], text("a")),
+            (&["x=1", "guildhall_4747=a"], text("a")),
+            (&["guildhall_4748=a"], Shown::Absent),
+            (&["guildhall_47471=a; xguildhall_4747=b"], Shown::Absent),
+            (&["guildhall_4747=a; __Host-guildhall=b"], text("b")),
+            (&["guildhall_4747=a; guildhall_4747=a"], Shown::Unreadable),
+            (&["guildhall_4747=a", "guildhall_4747=b"], Shown::Unreadable),
+            (&["guildhall_4747="], Shown::Unreadable),
+            (&["guildhall_4747"], Shown::Absent),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(COOKIE, HeaderValue::from_static(line));
+            }
+            assert_eq!(shown(&headers, 4747), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn the_origin_says_which_cookie_is_set() {
+        for (origin, expected) in [
+            ("https://hall.example", true),
+            ("HTTPS://hall.example:8443", true),
+            ("http://localhost:4747", false),
+            ("httpsx", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                is_https(&HeaderValue::from_static(origin)),
+                expected,
+                "{origin}"
+            );
+        }
+    }
+}

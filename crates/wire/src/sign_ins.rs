@@ -1,0 +1,43 @@
+//! Sign-ins on the wire. Source: contract 1.4, "Accounts, sessions, keys".
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::fields::{Ask, Fields};
+
+/// Opens a sign-in; without `Debug`, because it holds a secret.
+#[derive(Serialize, ToSchema)]
+pub struct Login {
+    /// As in the account, in any case.
+    #[schema(example = "ada@example.org")]
+    pub email: String,
+    /// 1..256 characters.
+    pub password: String,
+}
+
+impl Ask for Login {
+    fn read(fields: &mut Fields) -> Self {
+        Self {
+            email: fields.text("email"),
+            password: fields.text("password"),
+        }
+    }
+}
+
+/// Changes the password; without `Debug`, because it holds secrets.
+#[derive(Serialize, ToSchema)]
+pub struct ChangePassword {
+    /// The password until now.
+    pub current: String,
+    /// The password from now on; 12..256 characters.
+    pub next: String,
+}
+
+impl Ask for ChangePassword {
+    fn read(fields: &mut Fields) -> Self {
+        Self {
+            current: fields.text("current"),
+            next: fields.text("next"),
+        }
+    }
+}
