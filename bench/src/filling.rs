@@ -25,6 +25,9 @@ use crate::{
 pub(crate) const TEXT: &str = "The build is green again: the flaky test waited for a timer that \
     nobody had started. I moved it to an event, ran it a thousand times, and it held.";
 
+/// A word that one post of each commit says, and none of the others.
+pub(crate) const RARE: &str = "quokka";
+
 /// Posts that one commit takes while the store is filled.
 const BATCH: u64 = 1_000;
 
@@ -105,8 +108,9 @@ impl Filling {
     pub(crate) async fn post_batch(&self, room: RoomId, count: u64) -> Result<()> {
         let author = self.guest;
         let batch = self.store.write(move |tx| {
-            for _ in 0..count {
-                post_one(tx, room, author)?;
+            post_one(tx, room, author, format!("{TEXT} {RARE}"))?;
+            for _ in 1..count {
+                post_one(tx, room, author, TEXT.to_owned())?;
             }
             Ok(())
         });
@@ -123,13 +127,19 @@ impl Filling {
 }
 
 /// The rows of one post: the entry, the counts it moves, and its event.
-fn post_one(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> guildhall_domain::Result<Entry> {
+fn post_one(
+    tx: &mut Tx<'_>,
+    room: RoomId,
+    author: AuthorId,
+    text: String,
+) -> guildhall_domain::Result<Entry> {
     let now = Clock::System.now();
     let post = NewPost {
         id: EntryId::from_bytes(ids::new().into_bytes()),
         room,
         author,
-        text: TEXT.to_owned(),
+        text,
+        thread_root: None,
         mention_spans: Vec::new(),
         cascade_depth: 0,
         now,

@@ -9,6 +9,7 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
+mod exports;
 mod filling;
 mod http;
 mod machine;
@@ -16,6 +17,7 @@ mod measure;
 mod pages;
 mod posts;
 mod rooms;
+mod searches;
 mod server;
 mod starts;
 mod streams;
@@ -175,6 +177,12 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     say("pages of entries");
     let page = pages::anywhere(&many_server, stores.large_room, &stores.bare_pages, scale);
     listing.push(page.await?);
+    say("searches");
+    listing.extend(searches::rare_and_common(&many_server, stores.room, scale).await?);
+
+    say("exports");
+    let (room, bare_export) = (stores.large_room, stores.bare_export);
+    listing.extend(exports::whole_room(&many_server, room, bare_export, scale).await?);
     many_server.stop()?;
 
     say("posts");
@@ -212,6 +220,8 @@ struct Stores {
     bare_listings: f64,
     /// Pages that the full store reads by itself.
     bare_pages: measure::Times,
+    /// How long the store takes to read the large room by itself.
+    bare_export: Duration,
 }
 
 impl Stores {
@@ -237,6 +247,7 @@ impl Stores {
         let filling = Filling::open(&many).await?;
         filling.post_in(&[large_room], scale.entries).await?;
         let bare_pages = pages::bare_times(&filling, large_room, scale).await?;
+        let bare_export = exports::bare_time(&filling, large_room).await?;
         Ok(Self {
             few,
             many,
@@ -245,6 +256,7 @@ impl Stores {
             room,
             bare_listings,
             bare_pages,
+            bare_export,
         })
     }
 }

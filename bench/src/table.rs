@@ -17,6 +17,8 @@ pub(crate) enum Amount {
     Mib(f64),
     /// Units of 1,000,000 bytes.
     Mb(f64),
+    /// Units of 1,000,000 bytes a second.
+    MbPerSecond(f64),
 }
 
 impl Amount {
@@ -26,7 +28,8 @@ impl Amount {
             | Self::Millis(value)
             | Self::Kib(value)
             | Self::Mib(value)
-            | Self::Mb(value) => value,
+            | Self::Mb(value)
+            | Self::MbPerSecond(value) => value,
         }
     }
 
@@ -37,6 +40,7 @@ impl Amount {
             Self::Kib(_) => "KiB",
             Self::Mib(_) => "MiB",
             Self::Mb(_) => "MB",
+            Self::MbPerSecond(_) => "MB/s",
         }
     }
 }

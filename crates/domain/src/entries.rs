@@ -1,13 +1,18 @@
 //! Entries: the posts and notices of a room.
 //! Pure: rows and counts are `store::entries`, deeds are `hall::entries`.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
-    ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
+    attachments::Attachment,
+    callers::{Caller, Identity},
+    ids::{AttachmentId, AuthorId, EntryId, RoomId, SessionId, TurnId},
     limits,
     mentions::MentionSpan,
+    reactions::Reaction,
     text::Check,
 };
 
@@ -68,13 +73,51 @@ pub struct Entry {
     /// Canvas changes made with it.
     pub canvas_ops: Unfilled,
     /// Files posted with it.
-    pub attachments: Unfilled,
+    pub attachments: Vec<Attachment>,
     /// Reactions to it.
-    pub reactions: Unfilled,
+    pub reactions: Vec<Reaction>,
     /// When its text was taken out.
     pub redacted_at: Option<Moment>,
     /// When it was written.
     pub created_at: Moment,
+}
+
+impl Entry {
+    /// Takes the text out, and with it the places of its mentions; whom it named stays, as does
+    /// every count that follows from it.
+    ///
+    /// Source: contract 2.3, "DELETE …/entries/{entryId}".
+    pub fn redact(&mut self, at: Moment) {
+        self.text.clear();
+        self.mention_spans.clear();
+        self.attachments.clear();
+        self.redacted_at = Some(at);
+    }
+}
+
+/// Whether `by` may take out what `author` wrote: a person its own, the owner everything.
+///
+/// # Errors
+/// [`Refusal::OwnerOnly`].
+///
+/// Source: contract 2.3.
+pub fn may_redact(by: &Caller, author: AuthorId) -> Result<(), Refusal> {
+    if by.author == author || by.identity == Identity::Owner {
+        Ok(())
+    } else {
+        Err(Refusal::OwnerOnly)
+    }
+}
+
+/// What somebody writes in a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posting {
+    /// The text.
+    pub text: PostText,
+    /// The entry it answers in a thread.
+    pub thread_root: Option<EntryId>,
+    /// The files that go with it, each once.
+    pub files: Vec<AttachmentId>,
 }
 
 /// The text of a post, within its bounds.
@@ -82,16 +125,26 @@ pub struct Entry {
 pub struct PostText(String);
 
 impl PostText {
-    /// Takes a post's text as it is: 1..100,000 characters, kept byte-exact.
+    /// Takes a post's text as it is: 1..100,000 characters, kept byte-exact; it may be `""`
+    /// beside attachments, which are named each once.
     ///
     /// # Errors
-    /// [`Refusal::Validation`] on `text`.
+    /// [`Refusal::Validation`] on `text` and `attachmentIds`.
     ///
     /// Source: contract 2.3.
-    pub fn parse(text: String) -> Result<Self, Refusal> {
+    pub fn parse(text: String, attachment_ids: &[String]) -> Result<Self, Refusal> {
         let mut check = Check::new();
         let range = limits::ENTRY_CHARS;
-        check.chars("text", &text, *range.start(), *range.end());
+        let least = if attachment_ids.is_empty() {
+            *range.start()
+        } else {
+            0
+        };
+        check.chars("text", &text, least, *range.end());
+        let distinct: HashSet<&String> = attachment_ids.iter().collect();
+        if distinct.len() < attachment_ids.len() {
+            check.fail("attachmentIds", "must name each file once");
+        }
         check.done()?;
         Ok(Self(text))
     }
@@ -123,6 +176,8 @@ pub struct EntriesAsk {
 pub struct EntriesPage {
     /// The entries.
     pub entries: Vec<Entry>,
+    /// The roots that these entries answer and that are not among them, oldest first.
+    pub thread_roots: Vec<Entry>,
     /// Whether more lie in the direction asked for.
     pub has_more: bool,
 }
@@ -130,6 +185,22 @@ pub struct EntriesPage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{callers::Credential, ids::AccountId};
+
+    #[test]
+    fn one_takes_out_what_one_wrote_and_the_owner_everything() {
+        let author = |n| AuthorId::from_bytes([n; 16]);
+        let caller = |identity| Caller {
+            identity,
+            author: author(1),
+            credential: Credential::Loopback,
+            is_invited: false,
+        };
+        let other = caller(Identity::Person(AccountId::from_bytes([9; 16])));
+        assert_eq!(may_redact(&other, author(1)), Ok(()));
+        assert_eq!(may_redact(&other, author(2)), Err(Refusal::OwnerOnly));
+        assert_eq!(may_redact(&caller(Identity::Owner), author(2)), Ok(()));
+    }
 
     #[test]
     fn a_post_has_at_least_one_and_at_most_100_000_characters() {
@@ -141,11 +212,31 @@ mod tests {
             ("a\0b".to_owned(), false),
         ] {
             assert_eq!(
-                PostText::parse(text.clone()).is_ok(),
+                PostText::parse(text.clone(), &[]).is_ok(),
                 fits,
                 "{}",
                 text.len()
             );
+        }
+    }
+    #[test]
+    fn a_post_may_be_silent_beside_files_which_it_names_once() {
+        let ids = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        for (text, names, wrong) in [
+            ("", ids(&["a"]), vec![]),
+            ("look", ids(&["a", "b"]), vec![]),
+            ("", ids(&[]), vec!["text"]),
+            ("look", ids(&["a", "a"]), vec!["attachmentIds"]),
+            ("a\0b", ids(&["a", "a"]), vec!["attachmentIds", "text"]),
+        ] {
+            let found = match PostText::parse(text.to_owned(), &names) {
+                Ok(_) => Vec::new(),
+                Err(Refusal::Validation(invalid)) => invalid.field_errors.into_keys().collect(),
+                Err(other) => panic!("{other:?}"),
+            };
+            assert_eq!(found, wrong, "{text:?} {names:?}");
         }
     }
 }

@@ -8,8 +8,9 @@ use crate::{
     authors::Author,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
     entries::Entry,
-    ids::{AccountId, AgentId, AuthorId, DocumentId, KeyId, RoomId, SessionId, TokenId},
+    ids::{AccountId, AgentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, SessionId, TokenId},
     members::Member,
+    reactions::Reaction,
     read_cursors::ReadCursor,
     rooms::Room,
 };
@@ -94,6 +95,21 @@ pub enum Event {
         /// The entry.
         entry: Entry,
     },
+    /// An entry's text was taken out.
+    EntryRedacted {
+        /// As it is now.
+        entry: Entry,
+    },
+    /// Somebody reacted to an entry, or no longer does.
+    EntryReactions {
+        /// Where it stands. The frame's scope says so, and the data does not.
+        #[serde(skip, default = "nowhere")]
+        room_id: RoomId,
+        /// The entry.
+        entry_id: EntryId,
+        /// All reactions to it.
+        reactions: Vec<Reaction>,
+    },
     /// A person read on, or marked entries unread.
     ReadCursor(ReadCursor),
     /// A canvas document was opened, changed, or is edited by another or by nobody.
@@ -146,6 +162,11 @@ pub enum Event {
         /// Its row.
         key_id: KeyId,
     },
+}
+
+/// The room of an event that was read back, which stands in its scope alone.
+const fn nowhere() -> RoomId {
+    RoomId::from_bytes([0; 16])
 }
 
 /// Where an event belongs. Source: contract 1.10, "Log".
@@ -244,7 +265,10 @@ impl Event {
                 filed(Scope::Room(member.room_id), Vec::new())
             }
             Self::RoomMemberRemoved { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
-            Self::EntryAdded { entry } => filed(Scope::Room(entry.room_id), Vec::new()),
+            Self::EntryAdded { entry } | Self::EntryRedacted { entry } => {
+                filed(Scope::Room(entry.room_id), Vec::new())
+            }
+            Self::EntryReactions { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
             Self::ReadCursor(cursor) => Filing {
                 scope: Scope::Hall,
                 also: vec![Scope::Room(cursor.room_id)],
@@ -284,6 +308,8 @@ impl Event {
             Self::RoomMemberUpdated { .. } => "room_member_updated",
             Self::RoomMemberRemoved { .. } => "room_member_removed",
             Self::EntryAdded { .. } => "entry_added",
+            Self::EntryRedacted { .. } => "entry_redacted",
+            Self::EntryReactions { .. } => "entry_reactions",
             Self::ReadCursor(_) => "read_cursor",
             Self::CanvasDocument { .. } => "canvas_document",
             Self::CanvasDocumentClosed { .. } => "canvas_document_closed",

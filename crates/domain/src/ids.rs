@@ -63,6 +63,8 @@ macro_rules! ids {
 ids! {
     /// A registered agent.
     AgentId;
+    /// A file of a room.
+    AttachmentId;
     /// Who writes: a person, an agent or the system.
     AuthorId;
     /// A canvas document of a room or session.

@@ -3,11 +3,13 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod events;
+pub mod export;
 pub mod ids;
 pub mod keys;
 pub mod limits;
@@ -15,14 +17,17 @@ pub mod members;
 pub mod mentions;
 pub mod moment;
 pub mod outcome;
+pub mod reactions;
 pub mod read_cursors;
 pub mod repeats;
 pub mod revisions;
 pub mod rooms;
+pub mod search;
 pub mod settings;
 pub mod sign_ins;
 pub mod signals;
 pub mod text;
+pub mod threads;
 pub mod tokens;
 
 pub use moment::Moment;

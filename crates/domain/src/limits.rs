@@ -31,6 +31,34 @@ pub const ROOM_TOPIC_CHARS_MAX: usize = 500;
 pub const SLUG_CHARS_MAX: usize = 80;
 /// Characters of an entry's text.
 pub const ENTRY_CHARS: RangeInclusive<usize> = 1..=100_000;
+/// Code points of a reaction's emoji.
+pub const EMOJI_CODE_POINTS_MAX: usize = 16;
+/// Different emojis one entry's reactions have.
+pub const REACTION_EMOJIS_MAX: usize = 20;
+/// Reactions an agent may add to a room's entries in [`REACTION_WINDOW_S`].
+pub const AGENT_REACTIONS_MAX: u64 = 20;
+/// Seconds over which an agent's reactions are counted: an hour.
+pub const REACTION_WINDOW_S: i64 = 3_600;
+/// Characters of a search.
+pub const SEARCH_CHARS: RangeInclusive<usize> = 1..=200;
+/// Letters and digits of at least one word of a search.
+pub const SEARCH_WORD_CHARS_MIN: usize = 2;
+/// Results of one page of a search.
+pub const SEARCH_ITEMS: RangeInclusive<u32> = 1..=50;
+/// Results of one page of a search, unless asked otherwise.
+pub const SEARCH_ITEMS_DEFAULT: u32 = 20;
+/// Characters of the part of a text that a result shows.
+pub const EXCERPT_CHARS: usize = 240;
+/// Characters of it before the first word that was looked for.
+pub const EXCERPT_LEAD_CHARS: usize = 60;
+/// Characters of an attachment's name.
+pub const ATTACHMENT_NAME_CHARS_MAX: usize = 255;
+/// Characters of an attachment's declared media type.
+pub const MEDIA_TYPE_CHARS_MAX: usize = 127;
+/// Seconds an upload may wait to be posted: 24 h.
+pub const ATTACHMENT_UNPOSTED_S: i64 = 24 * 3_600;
+/// Uploads one sweep job drops, so that writers never wait long.
+pub const ATTACHMENT_SWEEP_BATCH: u32 = 500;
 /// Authors named when a room is made.
 pub const ROOM_MEMBER_IDS_MAX: usize = 100;
 /// Agents named when a room is made.
@@ -81,6 +109,15 @@ pub const AGENT_TOKEN_AGE_S: i64 = 30 * 24 * 3_600;
 pub const AGENT_TOKEN_TOUCH_S: i64 = 5 * 60;
 /// Changes one agent may ask for in a minute.
 pub const AGENT_WRITES_PER_MIN: u32 = 240;
+
+/// Entries an export reads at once, so that the longest texts stay few.
+pub const EXPORT_PAGE: u32 = 50;
+/// Bytes an export hands on at once.
+pub const EXPORT_CHUNK_BYTES: usize = 64 * 1024;
+/// Chunks an export makes ahead of its reader.
+pub const EXPORT_CHUNKS_AHEAD: usize = 4;
+/// Seconds an export waits for its reader to take a chunk.
+pub const EXPORT_STALL_S: u64 = 30;
 
 /// Characters of an account's e-mail address.
 pub const EMAIL_CHARS: RangeInclusive<usize> = 3..=254;

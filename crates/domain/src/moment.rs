@@ -28,6 +28,16 @@ impl Moment {
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds.saturating_mul(1_000)))
     }
+
+    /// Whole seconds until `later`, rounded up; 0 when it is not later.
+    pub const fn seconds_until(self, later: Self) -> u64 {
+        let ms = later.0.saturating_sub(self.0);
+        if ms > 0 {
+            ms.unsigned_abs().div_ceil(1_000)
+        } else {
+            0
+        }
+    }
 }
 
 impl std::fmt::Display for Moment {

@@ -38,6 +38,8 @@ pub enum Thing {
     Account,
     /// An agent of the registry.
     Agent,
+    /// A file of a room.
+    Attachment,
     /// An author.
     Author,
     /// A canvas document.
@@ -115,6 +117,8 @@ pub enum Refusal {
     Validation(Invalid),
     /// A handle that breaks the grammar.
     InvalidHandle(HandleRule),
+    /// A reaction that is not one emoji.
+    InvalidEmoji,
     /// A title or slug from which no slug can be made.
     InvalidSlug,
     /// No runtime of this type is registered.
@@ -177,6 +181,16 @@ pub enum Refusal {
     RoomArchived,
     /// The caller sees the room but is no member.
     NotAMember,
+    /// An upload brings no file.
+    AttachmentMissing,
+    /// An upload brings more files than an entry takes; holds how many that is.
+    TooManyAttachments(usize),
+    /// A file is larger than may be attached; holds the bytes that may.
+    AttachmentTooLarge(u64),
+    /// The attachment is part of an entry already.
+    AttachmentAlreadyPosted,
+    /// Attachments take all the bytes they may; holds how many that is.
+    AttachmentStoreFull(u64),
     /// Another member edits the canvas document.
     CanvasBeingEdited(EditLock),
     /// Accounts are asked for where there are none: mode `local`.
@@ -187,6 +201,10 @@ pub enum Refusal {
     OwnerAccount,
     /// This person has as many API keys as one may have.
     TooManyKeys,
+    /// The entry to answer is a reply itself.
+    NestedThread,
+    /// The entry has as many different reactions as it may.
+    TooManyReactions,
     /// An agent with this folder and runtime exists already.
     AgentExists(AgentId),
     /// The agent is retired.
@@ -207,6 +225,8 @@ pub enum Refusal {
     LimitReached(&'static str),
     /// This caller asks too often; holds the seconds to wait.
     RateLimited(u64),
+    /// This agent reacted too often in this room; holds the seconds to wait.
+    ReactionRateLimited(u64),
     /// This caller holds too many streams.
     TooManyStreams,
     /// A queue is full.

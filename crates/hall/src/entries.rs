@@ -1,22 +1,23 @@
-//! Entries: posting in a room and reading what was posted.
+//! Entries: posting in a room, reading what was posted, and taking its text out.
 
 use guildhall_domain::{
     Refusal, Result,
-    callers::{AnyCaller, Caller, Gate},
-    entries::{EntriesAsk, EntriesPage, Entry, PostText},
+    callers::{AnyCaller, Caller, Gate, Human},
+    entries::{EntriesAsk, EntriesPage, Entry, Posting, may_redact},
     events::Event,
     ids::{EntryId, RoomId},
     mentions::{self, MentionSpan},
     outcome::Thing,
+    threads::may_be_root,
 };
 use guildhall_store::{
-    Rx, Seen,
+    Rx, Seen, attachments as file_rows,
     entries::{self, NewPost},
     members, settings,
 };
 
 use crate::{
-    Hall,
+    Hall, attachments,
     repeats::Once,
     sight::{self, Sight},
 };
@@ -25,12 +26,14 @@ impl Hall {
     /// Writes a post; its mentions are resolved now and for good.
     ///
     /// # Errors
-    /// `NotFound`, [`Refusal::RoomArchived`], [`Refusal::NotAMember`].
+    /// `NotFound` for the room, the thread root or a file, [`Refusal::RoomArchived`],
+    /// [`Refusal::NotAMember`], [`Refusal::NestedThread`], [`Refusal::AttachmentAlreadyPosted`],
+    /// [`Refusal::Validation`] for too many files.
     pub async fn post(
         &self,
         by: &AnyCaller,
         room: RoomId,
-        text: PostText,
+        posting: Posting,
         once: Once<Entry>,
     ) -> Result<Entry> {
         let (by, now) = (*by.caller(), self.now());
@@ -38,18 +41,29 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
+                    attachments::require_few(tx, &posting.files)?;
                     let sight = sight::room(tx, &by, room)?;
+                    let root = match posting.thread_root {
+                        Some(root) => Some(visible(tx, room, &sight, root)?),
+                        None => None,
+                    };
+                    let files = attachments::to_post(tx, &by, room, &posting.files)?;
                     sight.writable()?;
+                    root.as_ref().map_or(Ok(()), may_be_root)?;
+                    let files = attachments::unposted(files)?;
+                    let text = posting.text;
                     let post = NewPost {
                         id,
                         room,
                         author: by.author,
                         mention_spans: resolve(tx, room, text.as_str())?,
                         text: text.into_string(),
+                        thread_root: root,
                         cascade_depth: depth(tx, &by, &sight)?,
                         now,
                     };
-                    let entry = entries::insert(tx, post)?;
+                    let mut entry = entries::insert(tx, post)?;
+                    file_rows::post(tx, &mut entry, files)?;
                     let event = Event::EntryAdded {
                         entry: entry.clone(),
                     };
@@ -87,12 +101,48 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
-                let entry = entries::find(db, room, floor, id)?;
-                Ok(entry.ok_or(Refusal::NotFound(Thing::Entry))?)
+                let sight = sight::room(db, &by, room)?;
+                visible(db, room, &sight, id)
             })
             .await
     }
+
+    /// Takes an entry's text and files out for good; one without its text already stays as it is.
+    ///
+    /// Archived rooms are no obstacle: what must not be read must not be read there either.
+    ///
+    /// # Errors
+    /// `NotFound` for room or entry, [`Refusal::OwnerOnly`] for what somebody else wrote.
+    ///
+    /// Source: contract 2.3.
+    pub async fn redact(&self, by: &Human, room: RoomId, id: EntryId) -> Result<Entry> {
+        let (by, now) = (*by.caller(), self.now());
+        let (entry, files) = self
+            .store()
+            .write(move |tx| {
+                let sight = sight::room(tx, &by, room)?;
+                let mut entry = visible(tx, room, &sight, id)?;
+                may_redact(&by, entry.author_id)?;
+                if entry.redacted_at.is_some() {
+                    return Ok((entry, Vec::new()));
+                }
+                let files = entries::redact(tx, &mut entry, now)?;
+                let event = Event::EntryRedacted {
+                    entry: entry.clone(),
+                };
+                tx.append(now, Some(by.author), &event)?;
+                Ok((entry, files))
+            })
+            .await?;
+        self.drop_blobs(files).await;
+        Ok(entry)
+    }
+}
+
+/// An entry that the caller may read.
+fn visible(db: &Rx<'_>, room: RoomId, sight: &Sight, id: EntryId) -> Result<Entry> {
+    let entry = entries::find(db, room, sight.floor, id)?;
+    Ok(entry.ok_or(Refusal::NotFound(Thing::Entry))?)
 }
 
 /// Whom the text names among the room's members.

@@ -4,24 +4,31 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod attachments;
 pub mod authors;
+mod blobs;
 pub mod callers;
 pub mod canvas;
 pub mod entries;
+pub mod export;
 pub mod keys;
 pub mod members;
 mod passwords;
+pub mod reactions;
 pub mod read_cursors;
 pub mod repeats;
 pub mod retention;
 pub mod rooms;
+pub mod search;
 pub mod settings;
 mod sight;
 pub mod sign_ins;
 pub mod signals;
 mod start;
 pub mod streams;
+mod sweep;
 pub mod tasks;
+pub mod threads;
 pub mod tokens;
 mod tries;
 
@@ -32,7 +39,7 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{confined::Confined, disk};
+use guildhall_world::{blobs::Blobs, confined::Confined, disk};
 use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
@@ -53,6 +60,7 @@ struct Inner {
     store: Store,
     clock: Clock,
     confined: Arc<Confined>,
+    blobs: Arc<Blobs>,
     data_dir: PathBuf,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
@@ -145,6 +153,7 @@ impl Hall {
                 store: parts.store,
                 clock: parts.clock,
                 confined: Arc::new(parts.confined),
+                blobs: Arc::new(parts.blobs),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
                 door: parts.door,

@@ -15,7 +15,7 @@ use guildhall_store::{
     Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
 };
-use guildhall_world::{clock::Clock, confined::Confined, setup_code, users};
+use guildhall_world::{blobs::Blobs, clock::Clock, confined::Confined, setup_code, users};
 
 use crate::{Hall, members, retention::Retention, streams::StreamLimits};
 
@@ -71,6 +71,7 @@ pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) confined: Confined,
+    pub(crate) blobs: Blobs,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
@@ -98,6 +99,7 @@ impl Hall {
             streams,
             retention,
         } = opening;
+        let blobs = Blobs::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let ((log_id, owner, has_accounts), set_roots) = store
@@ -138,6 +140,7 @@ impl Hall {
             store,
             clock,
             confined,
+            blobs,
             data_dir,
             log_id,
             door,
@@ -145,6 +148,7 @@ impl Hall {
         };
         let hall = Self::assemble(parts, streams);
         crate::retention::start(&hall, retention);
+        crate::sweep::start(&hall);
         crate::canvas::start(&hall);
         Ok(hall)
     }

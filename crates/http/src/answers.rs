@@ -39,6 +39,19 @@ impl<T: Serialize> IntoResponse for Read<T> {
     }
 }
 
+/// A page of a list, with the address of the next one if there is one.
+pub fn page<T, W: Serialize>(
+    uri: &Uri,
+    next_cursor: Option<String>,
+    seen: Seen<T>,
+    form: impl FnOnce(T) -> W,
+) -> Response {
+    let link = next_cursor.and_then(|cursor| next_page(uri, &cursor));
+    let mut response = Read(seen.map(form)).into_response();
+    response.headers_mut().extend(link);
+    response
+}
+
 /// Reads a state and gives it its form on the wire.
 pub fn read<T, W: From<T>>(seen: Seen<T>) -> Read<W> {
     Read(seen.map(Into::into))
@@ -111,7 +124,7 @@ fn json(status: StatusCode, text: Vec<u8>) -> Response {
 }
 
 /// The header that names the next page: `Link: <…>; rel="next"` (RFC 8288).
-pub fn next_page(uri: &Uri, cursor: &str) -> Option<(HeaderName, HeaderValue)> {
+fn next_page(uri: &Uri, cursor: &str) -> Option<(HeaderName, HeaderValue)> {
     let kept = uri
         .query()
         .unwrap_or_default()

@@ -34,6 +34,9 @@ catalogue! {
     INVALID_HANDLE 400 "Invalid handle",
         "A handle has 2 to 32 of a-z, 0-9, dot, underscore and hyphen, and begins and ends with a letter or digit.",
         "Choose a handle within these rules; capitals are folded for you.";
+    INVALID_EMOJI 400 "Invalid emoji",
+        "A reaction is one emoji.",
+        "Send one emoji sequence in the address, percent-encoded.";
     INVALID_SLUG 400 "Invalid short name",
         "A channel's short name is 1 to 80 of a-z, 0-9 and hyphen, and begins with a letter or digit.",
         "Give a slug of your own, or a title with at least one Latin letter or digit.";
@@ -55,6 +58,12 @@ catalogue! {
     UNSUPPORTED_PERMISSION_MODE 400 "Unsupported permission mode",
         "This runtime has no such permission mode.",
         "Use one of the runtime's modes, or leave the field out.";
+    ATTACHMENT_MISSING 400 "No file",
+        "The form brings no file.",
+        "Send multipart/form-data with one or more parts called files.";
+    TOO_MANY_ATTACHMENTS 400 "Too many files",
+        "The form brings more files than one entry takes.",
+        "Send at most details.limit files at once.";
     AGENT_IDENTITY_UNVERIFIED 401 "Agent identity unverified",
         "The agent's token is unknown, revoked or expired. Restart the agent or mint a new one.",
         "Mint a token under Agents, or leave the header out if you are a person.";
@@ -106,6 +115,9 @@ catalogue! {
     AGENT_NOT_FOUND 404 "Agent not found",
         "There is no such agent.",
         "List the agents for their ids; retired ones with includeRetired.";
+    ATTACHMENT_NOT_FOUND 404 "Attachment not found",
+        "There is no such file in this room.",
+        "Read the entry for its files; an upload that nobody posts is dropped after a day.";
     AUTHOR_NOT_FOUND 404 "Author not found",
         "There is no such author.",
         "List the authors for their ids; an agent sees those it shares a room with.";
@@ -145,6 +157,9 @@ catalogue! {
     AGENT_RETIRED 409 "Agent retired",
         "This agent is retired.",
         "Register its folder again; its author and handle come back.";
+    ATTACHMENT_ALREADY_POSTED 409 "Attachment already posted",
+        "This file is part of an entry already.",
+        "Upload it again to post it again.";
     AUTH_MODE_LOCAL 409 "No accounts in this mode",
         "This server knows its owner by the user of this computer and has no accounts.",
         "Start it with --auth login to let people sign in.";
@@ -172,6 +187,9 @@ catalogue! {
     LIMIT_REACHED 409 "Limit reached",
         "A limit is reached; the details name it.",
         "Archive or remove what is no longer needed.";
+    NESTED_THREAD 409 "Nested thread",
+        "This entry is a reply itself; threads have one level.",
+        "Answer the entry that the thread began with.";
     NOT_A_BRIDGED_ROOM 409 "Not a bridged room",
         "This room has no bridge to deliver notices to.",
         "Leave deliverNotices out.";
@@ -202,6 +220,9 @@ catalogue! {
     TOO_MANY_KEYS 409 "Too many keys",
         "One person has at most 50 keys.",
         "Revoke a key that is no longer needed.";
+    TOO_MANY_REACTIONS 409 "Too many reactions",
+        "This entry has 20 different reactions already.",
+        "Use one of the reactions that are there.";
     PRECONDITION_FAILED 412 "Changed meanwhile",
         "It changed after you read it; nothing was saved.",
         "Read it again and decide anew; details.currentETag is the tag it has now.";
@@ -214,6 +235,9 @@ catalogue! {
     UNSUPPORTED_MEDIA_TYPE 415 "Unsupported media type",
         "The body must be application/json.",
         "Send Content-Type: application/json.";
+    RANGE_NOT_SATISFIABLE 416 "Range not satisfiable",
+        "The file has no such part.",
+        "Ask for bytes below the size that Content-Range names.";
     IDEMPOTENCY_KEY_REUSED 422 "Idempotency key reused",
         "This idempotency key was used for another request.",
         "Use a new key for a new request.";
@@ -222,6 +246,9 @@ catalogue! {
         "Send acknowledgedAutonomy: true if you want that.";
     RATE_LIMITED 429 "Rate limited",
         "Too many changes or wrong passwords in a short time.",
+        "Wait for the seconds named in Retry-After.";
+    REACTION_RATE_LIMITED 429 "Too many reactions in an hour",
+        "An agent adds at most 20 reactions an hour in a room.",
         "Wait for the seconds named in Retry-After.";
     TOO_MANY_STREAMS 429 "Too many streams",
         "This caller holds as many streams as it may.",

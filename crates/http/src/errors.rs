@@ -164,6 +164,15 @@ impl From<Refusal> for ApiError {
                 error.with_details(json!({ "keys": keys }))
             }
             Refusal::LimitReached(limit) => error.with_details(json!({ "limit": limit })),
+            Refusal::TooManyAttachments(limit) => error
+                .with_details(json!({ "limit": limit }))
+                .with_header(header::CONNECTION, CLOSE),
+            Refusal::AttachmentTooLarge(bytes) => error
+                .with_details(json!({ "limitBytes": bytes }))
+                .with_header(header::CONNECTION, CLOSE),
+            Refusal::AttachmentStoreFull(bytes) => error
+                .saying("The room for attachments is used up; nothing was changed.")
+                .with_details(json!({ "limitBytes": bytes })),
             Refusal::AuthRequired
             | Refusal::NotTheOwner
             | Refusal::SetupRequired
@@ -171,7 +180,9 @@ impl From<Refusal> for ApiError {
             Refusal::AgentIdentityUnverified => {
                 error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
             }
-            Refusal::RateLimited(seconds) => error.with_header(header::RETRY_AFTER, seconds),
+            Refusal::RateLimited(seconds) | Refusal::ReactionRateLimited(seconds) => {
+                error.with_header(header::RETRY_AFTER, seconds)
+            }
             Refusal::TooManyStreams
             | Refusal::Overloaded
             | Refusal::ShuttingDown
@@ -181,6 +192,8 @@ impl From<Refusal> for ApiError {
     }
 }
 
+/// Where the rest of a body is not read.
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer realm=\"guildhall\"");
 const SERVICE_AGENT: HeaderValue = HeaderValue::from_static("ServiceAgent realm=\"guildhall\"");
 
@@ -189,6 +202,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
     match refusal {
         Refusal::Validation(_) => catalogue::VALIDATION_FAILED,
         Refusal::InvalidHandle(_) => catalogue::INVALID_HANDLE,
+        Refusal::InvalidEmoji => catalogue::INVALID_EMOJI,
         Refusal::InvalidSlug => catalogue::INVALID_SLUG,
         Refusal::UnknownSetting(_) => catalogue::UNKNOWN_SETTING,
         Refusal::SettingFixed(_) => catalogue::SETTING_FIXED,
@@ -217,6 +231,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::OwnerOnly => catalogue::OWNER_ONLY,
         Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
+        Refusal::NotFound(Thing::Attachment) => catalogue::ATTACHMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
         Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Entry) => catalogue::ENTRY_NOT_FOUND,
@@ -236,15 +251,23 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotABridgedRoom => catalogue::NOT_A_BRIDGED_ROOM,
         Refusal::RoomArchived => catalogue::ROOM_ARCHIVED,
         Refusal::NotAMember => catalogue::NOT_A_MEMBER,
+        Refusal::AttachmentMissing => catalogue::ATTACHMENT_MISSING,
+        Refusal::TooManyAttachments(_) => catalogue::TOO_MANY_ATTACHMENTS,
+        Refusal::AttachmentTooLarge(_) => catalogue::PAYLOAD_TOO_LARGE,
+        Refusal::AttachmentAlreadyPosted => catalogue::ATTACHMENT_ALREADY_POSTED,
+        Refusal::AttachmentStoreFull(_) => catalogue::STORAGE_FULL,
         Refusal::CanvasBeingEdited(_) => catalogue::CANVAS_BEING_EDITED,
         Refusal::AuthModeLocal => catalogue::AUTH_MODE_LOCAL,
         Refusal::EmailTaken => catalogue::EMAIL_TAKEN,
         Refusal::OwnerAccount => catalogue::OWNER_ACCOUNT,
         Refusal::TooManyKeys => catalogue::TOO_MANY_KEYS,
+        Refusal::NestedThread => catalogue::NESTED_THREAD,
+        Refusal::TooManyReactions => catalogue::TOO_MANY_REACTIONS,
         Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
         Refusal::AgentRetired => catalogue::AGENT_RETIRED,
         Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,
         Refusal::RateLimited(_) => catalogue::RATE_LIMITED,
+        Refusal::ReactionRateLimited(_) => catalogue::REACTION_RATE_LIMITED,
         Refusal::TooManyStreams => catalogue::TOO_MANY_STREAMS,
         Refusal::Overloaded => catalogue::OVERLOADED,
         Refusal::ShuttingDown => catalogue::SHUTTING_DOWN,

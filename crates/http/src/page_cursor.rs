@@ -24,6 +24,16 @@ pub(crate) fn read(text: &str, list: impl Hash) -> Option<[u8; 16]> {
     (sealed == seal(last, list)).then_some(*last)
 }
 
+/// Makes the cursor behind an item of a list that is ordered by a number.
+pub(crate) fn write_place(last: u64, list: impl Hash) -> String {
+    write(&u128::from(last).to_be_bytes(), list)
+}
+
+/// Reads such a cursor back; `None` as for [`read`].
+pub(crate) fn read_place(text: &str, list: impl Hash) -> Option<u64> {
+    u64::try_from(u128::from_be_bytes(read(text, list)?)).ok()
+}
+
 /// Ties a position to its list; it guards against mix-ups, not against malice: whatever a
 /// cursor says, a page holds only what the caller may see.
 fn seal(last: &[u8; 16], list: impl Hash) -> [u8; 8] {

@@ -6,7 +6,7 @@ use axum::{
     http::request::Parts,
 };
 use guildhall_domain::ids::{
-    AccountId, AgentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, TokenId,
+    AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, TokenId,
 };
 
 use crate::errors::{ApiError, internal};
@@ -30,7 +30,14 @@ macro_rules! path_ids {
     )+};
 }
 
-path_ids! { AccountId AgentId AuthorId DocumentId EntryId KeyId RoomId TokenId }
+path_ids! { AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId RoomId TokenId }
+
+/// A part of the path that is no id, percent-decoded; its form is checked by who takes it.
+impl PathId for String {
+    fn named(text: &str) -> Self {
+        text.to_owned()
+    }
+}
 
 impl<S: Send + Sync, A: PathId> FromRequestParts<S> for Path<A> {
     type Rejection = ApiError;
@@ -53,6 +60,18 @@ impl<S: Send + Sync, A: PathId, B: PathId> FromRequestParts<S> for Path<(A, B)> 
             return Err(internal());
         };
         Ok(Self((A::named(first), B::named(second))))
+    }
+}
+
+impl<S: Send + Sync, A: PathId, B: PathId, C: PathId> FromRequestParts<S> for Path<(A, B, C)> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let texts = texts(parts, state).await?;
+        let [first, second, third] = texts.as_slice() else {
+            return Err(internal());
+        };
+        Ok(Self((A::named(first), B::named(second), C::named(third))))
     }
 }
 

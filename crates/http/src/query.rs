@@ -1,6 +1,8 @@
 //! Queries: reading an address's parameters, and saying everything that is wrong with them.
 //! An empty value counts as absent; a repeated one is refused; unknown ones are ignored.
 
+use std::{hash::Hash, ops::RangeInclusive};
+
 use axum::{
     extract::{FromRequestParts, Query as Pairs},
     http::request::Parts,
@@ -108,10 +110,14 @@ impl Params {
 
     /// How many items a page holds.
     pub fn limit(&mut self) -> u32 {
+        self.limit_of(limits::PAGE_ITEMS, limits::PAGE_ITEMS_DEFAULT)
+    }
+
+    /// How many items a page holds, where a list has bounds of its own.
+    pub fn limit_of(&mut self, range: RangeInclusive<u32>, otherwise: u32) -> u32 {
         let Some(number) = self.number("limit") else {
-            return limits::PAGE_ITEMS_DEFAULT;
+            return otherwise;
         };
-        let range = limits::PAGE_ITEMS;
         match u32::try_from(number) {
             Ok(limit) if range.contains(&limit) => limit,
             _ => {
@@ -129,6 +135,22 @@ impl Params {
             self.fail::<()>("cursor", "does not belong to this list");
         }
         after
+    }
+
+    /// The number behind which the page begins, of a `list` that is ordered by one.
+    pub fn place(&mut self, list: impl Hash) -> Option<u64> {
+        let cursor = self.text("cursor")?;
+        page_cursor::read_place(&cursor, list)
+            .or_else(|| self.fail("cursor", "does not belong to this list"))
+    }
+
+    /// Notes everything that a rule of the domain found wrong.
+    pub fn merge(&mut self, invalid: Invalid) {
+        for (name, problems) in invalid.field_errors {
+            for problem in problems {
+                self.invalid.field(&name, problem);
+            }
+        }
     }
 
     /// Notes a problem of one parameter.

@@ -7,8 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, authors, callers, canvas, entries, keys, members, operating,
-        read_cursors, rooms, settings, sign_ins, signals, streams, tokens,
+        accounts, agents, attachments, authors, callers, canvas, entries, export, keys, members,
+        operating, reactions, read_cursors, rooms, search, settings, sign_ins, signals, streams,
+        threads, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -42,13 +43,20 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(members::list, members::add))
         .routes(routes!(members::change, members::remove))
         .routes(routes!(entries::list, entries::post))
-        .routes(routes!(entries::get))
+        .routes(routes!(entries::get, entries::redact))
+        .routes(routes!(reactions::add, reactions::remove))
+        .routes(routes!(threads::get))
+        .routes(routes!(threads::list))
+        .routes(routes!(attachments::upload))
+        .routes(routes!(attachments::get))
+        .routes(routes!(export::room))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
         .routes(routes!(canvas::list, canvas::open))
         .routes(routes!(canvas::get, canvas::change, canvas::close))
         .routes(routes!(canvas::edit))
         .routes(routes!(canvas::thread))
+        .routes(routes!(search::find))
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))

@@ -2,6 +2,7 @@
 
 use guildhall_domain::{
     Moment, Result,
+    attachments::Digest,
     entries::{EntriesAsk, EntriesPage, Entry, EntryKind},
     ids::{AuthorId, EntryId, RoomId},
     mentions::MentionSpan,
@@ -9,12 +10,25 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, rooms,
-    rows::{self, count, moment, stored, word, word_of},
+    Rx, Tx, attachments, events, reactions, repeats, rooms,
+    rows::{self, count, maybe_moment, moment, stored, word, word_of},
+    search, threads,
 };
 
-const COLUMNS: &str = "id, room_id, seq, author_id, kind, text, mentions, cascade_root_id,
-    cascade_depth, created_at";
+/// What [`read`] reads, of the entry `e` with its responses `s`.
+pub(crate) const COLUMNS: &str = "e.id, e.room_id, e.seq, e.author_id, e.kind, e.text, e.mentions,
+    e.cascade_root_id, e.cascade_depth, e.created_at, e.thread_root_id, e.redacted_at,
+    s.reply_count, s.last_reply_at, s.reactions";
+/// How many columns these are.
+pub(crate) const COLUMN_COUNT: usize = 15;
+
+/// A query of entries with what others added to them.
+pub(crate) fn select(condition: &str) -> String {
+    format!(
+        "SELECT {COLUMNS} FROM entries e LEFT JOIN responses s ON s.entry_id = e.id
+         WHERE {condition}"
+    )
+}
 
 /// A post about to be written.
 #[derive(Clone, Debug)]
@@ -27,6 +41,8 @@ pub struct NewPost {
     pub author: AuthorId,
     /// What it says.
     pub text: String,
+    /// The entry it answers in a thread.
+    pub thread_root: Option<Entry>,
     /// Whom it names, and where.
     pub mention_spans: Vec<MentionSpan>,
     /// Automatic replies between a person's post and this one.
@@ -45,10 +61,9 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
     let forward = ask.after.is_some() && ask.before.is_none();
     let order = if forward { "ASC" } else { "DESC" };
     let mut entries = db.all(
-        &format!(
-            "SELECT {COLUMNS} FROM entries WHERE room_id = $1 AND seq > $2 AND seq < $3
-             ORDER BY seq {order} LIMIT $4"
-        ),
+        &select(&format!(
+            "e.room_id = $1 AND e.seq > $2 AND e.seq < $3 ORDER BY e.seq {order} LIMIT $4"
+        )),
         (
             room.as_bytes(),
             stored(above),
@@ -62,7 +77,42 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
     if !forward {
         entries.reverse();
     }
-    Ok(EntriesPage { entries, has_more })
+    let mut thread_roots = roots_outside(db, floor, &entries)?;
+    attachments::fill(db, entries.iter_mut().chain(&mut thread_roots))?;
+    Ok(EntriesPage {
+        thread_roots,
+        entries,
+        has_more,
+    })
+}
+
+/// The roots above `floor` that a page of one room names and does not hold.
+fn roots_outside(db: &Rx<'_>, floor: u64, page: &[Entry]) -> Result<Vec<Entry>> {
+    let (Some(first), Some(last)) = (page.first(), page.last()) else {
+        return Ok(Vec::new());
+    };
+    if page
+        .iter()
+        .all(|entry| entry.thread_root_entry_id.is_none())
+    {
+        return Ok(Vec::new());
+    }
+    // A root is older than its replies, so that those outside the page lie before it.
+    db.all(
+        &select(
+            "e.id IN (SELECT reply.thread_root_id FROM entries reply
+                      WHERE reply.room_id = $1 AND reply.seq >= $2 AND reply.seq <= $3
+                        AND reply.thread_root_id IS NOT NULL)
+               AND e.seq < $2 AND e.seq > $4 ORDER BY e.seq",
+        ),
+        (
+            first.room_id.as_bytes(),
+            stored(first.seq),
+            stored(last.seq),
+            stored(floor),
+        ),
+        read,
+    )
 }
 
 /// The entry with this id, if it lies in `room` above `floor`.
@@ -70,26 +120,43 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option<Entry>> {
-    db.first(
-        &format!("SELECT {COLUMNS} FROM entries WHERE id = $1 AND room_id = $2 AND seq > $3"),
+    let mut found = db.first(
+        &select("e.id = $1 AND e.room_id = $2 AND e.seq > $3"),
         (id.as_bytes(), room.as_bytes(), stored(floor)),
         read,
-    )
+    )?;
+    attachments::fill(db, &mut found)?;
+    Ok(found)
+}
+
+/// An entry's place in its room; 0 for one that is not there.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn seq(db: &Rx<'_>, id: EntryId) -> Result<u64> {
+    let seq = db.first(
+        "SELECT seq FROM entries WHERE id = $1",
+        [id.as_bytes()],
+        |row| count(row, 0),
+    )?;
+    Ok(seq.unwrap_or(0))
 }
 
 /// Writes a post and moves every count it touches.
+///
+/// The event that brings it must be the next one that is appended.
 ///
 /// # Errors
 /// A fault when the engine refuses a row.
 pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
     let seq = rooms::next_seq(tx, post.room, 1, post.now)?;
-    let spans = (!post.mention_spans.is_empty())
-        .then(|| serde_json::to_string(&post.mention_spans))
-        .transpose()
-        .map_err(|error| rows::broken("writing an entry's mentions", error))?;
+    let number = tx.number_entry();
+    let told_in = tx.next_event();
+    let spans = spans_text(&post.mention_spans)?;
     tx.run(
         "INSERT INTO entries (id, room_id, seq, author_id, kind, text, mentions, cascade_root_id,
-           cascade_depth, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+           cascade_depth, created_at, number, told_in, thread_root_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         (
             post.id.as_bytes(),
             post.room.as_bytes(),
@@ -101,8 +168,14 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
             post.id.as_bytes(),
             post.cascade_depth,
             post.now.as_millis(),
+            stored(number),
+            stored(told_in),
+            post.thread_root.as_ref().map(|root| root.id.as_bytes()),
         ),
     )?;
+    if let Some(root) = &post.thread_root {
+        threads::count_reply(tx, root, post.author, number, post.now)?;
+    }
     tx.run(
         "INSERT INTO posters (room_id, author_id, posts) VALUES ($1, $2, 1)
          ON CONFLICT (room_id, author_id) DO UPDATE SET posts = posts + 1",
@@ -122,7 +195,7 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
         notice: None,
         mentions,
         mention_spans: post.mention_spans,
-        thread_root_entry_id: None,
+        thread_root_entry_id: post.thread_root.map(|root| root.id),
         thread_reply_count: 0,
         thread_last_reply_at: None,
         session_id: None,
@@ -130,11 +203,58 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
         cascade_root_id: post.id,
         cascade_depth: post.cascade_depth,
         canvas_ops: [],
-        attachments: [],
-        reactions: [],
+        attachments: Vec::new(),
+        reactions: Vec::new(),
         redacted_at: None,
         created_at: post.now,
     })
+}
+
+/// Takes an entry's text out of its row, the index of words and the event that brought it, and
+/// has the engine forget the pages that held it once this is committed. Answers the blobs of its
+/// files that nobody needs any more, to be removed after the commit.
+///
+/// # Errors
+/// A fault when the engine refuses a change.
+///
+/// Source: contract 2.3, "DELETE …/entries/{entryId}".
+pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<Vec<Digest>> {
+    let (number, told_in) = tx.one(
+        "SELECT number, told_in FROM entries WHERE id = $1",
+        [entry.id.as_bytes()],
+        |row| Ok((count(row, 0)?, row.get::<_, Option<i64>>(1)?)),
+    )?;
+    // What was posted in this very group is indexed only at its end, without its text.
+    if number <= tx.indexed_to() {
+        search::forget(tx, number, entry.room_id, &entry.text)?;
+    }
+    if let Some(told_in) = told_in {
+        events::redact_entry(tx, told_in, now)?;
+    }
+    repeats::redact_entry(tx, entry.id, entry.created_at, now)?;
+    // Whom it named stays counted; where and how the text did so goes with it.
+    let nowhere = entry.mention_spans.iter().map(|span| MentionSpan {
+        offset: 0,
+        length: 0,
+        ..*span
+    });
+    let spans = spans_text(&nowhere.collect::<Vec<_>>())?;
+    tx.run(
+        "UPDATE entries SET text = '', mentions = $1, redacted_at = $2 WHERE id = $3",
+        (spans, now.as_millis(), entry.id.as_bytes()),
+    )?;
+    let files = attachments::forget_of_entry(tx, entry.id)?;
+    entry.redact(now);
+    tx.forget_pages();
+    Ok(files)
+}
+
+/// The spans as they are stored; `None` for none.
+fn spans_text(spans: &[MentionSpan]) -> Result<Option<String>> {
+    (!spans.is_empty())
+        .then(|| serde_json::to_string(spans))
+        .transpose()
+        .map_err(|error| rows::broken("writing an entry's mentions", error))
 }
 
 fn note_mention(tx: &mut Tx<'_>, room: RoomId, named: AuthorId, seq: u64) -> Result<()> {
@@ -159,7 +279,10 @@ fn distinct(spans: &[MentionSpan]) -> Vec<AuthorId> {
     named
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
+/// Reads an entry from its [`COLUMNS`], which come first in the row.
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let redacted_at = maybe_moment(row, 11)?;
+    let replies: Option<i64> = row.get(12)?;
     let spans: Vec<MentionSpan> = match row.get_ref(6)?.as_str_or_null()? {
         Some(text) => serde_json::from_str(text).map_err(|error| rows::unreadable(6, error))?,
         None => Vec::new(),
@@ -173,18 +296,22 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         text: row.get(5)?,
         notice: None,
         mentions: distinct(&spans),
-        mention_spans: spans,
-        thread_root_entry_id: None,
-        thread_reply_count: 0,
-        thread_last_reply_at: None,
+        mention_spans: if redacted_at.is_some() {
+            Vec::new()
+        } else {
+            spans
+        },
+        thread_root_entry_id: rows::maybe_id(row, 10, EntryId::from_bytes)?,
+        thread_reply_count: replies.unwrap_or(0).unsigned_abs(),
+        thread_last_reply_at: maybe_moment(row, 13)?,
         session_id: None,
         turn_id: None,
         cascade_root_id: rows::id(row, 7, EntryId::from_bytes)?,
         cascade_depth: row.get(8)?,
         canvas_ops: [],
-        attachments: [],
-        reactions: [],
-        redacted_at: None,
+        attachments: Vec::new(),
+        reactions: reactions::read(row, 14)?.shown(),
+        redacted_at,
         created_at: moment(row, 9)?,
     })
 }

@@ -15,11 +15,16 @@ use crate::{
     rows::{self, count, moment, stored},
 };
 
-/// Where the log ends: the newest seq and the bytes of all events up to it.
+/// Where the log ends: the newest seq and the bytes of all events up to it; and where the
+/// numbering of entries does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogEnd {
     pub(crate) seq: u64,
     bytes_total: u64,
+    /// The newest entry's place among all entries.
+    pub(crate) entry_number: u64,
+    /// The same at the last commit: so far the index of words reaches.
+    pub(crate) indexed_to: u64,
 }
 
 /// A stored event, as streams send it.
@@ -173,6 +178,26 @@ pub fn drop_oldest(
     Ok(due.len())
 }
 
+/// Takes an entry's text out of the event that brought it, if that is still kept.
+///
+/// The event stays the entry as it came, so that a replay gives what the GETs answer. Its bytes
+/// stay counted as they were, so that the log ends a little earlier than it had to.
+pub(crate) fn redact_entry(tx: &mut Tx<'_>, seq: i64, now: Moment) -> Result<()> {
+    let kept = tx.first(
+        &format!("SELECT {COLUMNS} FROM events WHERE seq = $1"),
+        [seq],
+        read,
+    )?;
+    let Some(kept) = kept else { return Ok(()) };
+    let Event::EntryAdded { mut entry } = kept.event()? else {
+        return Err(Fault::broken("redacting an event", "it brings no entry").into());
+    };
+    entry.redact(now);
+    let data = data_of(&Event::EntryAdded { entry })?;
+    tx.run("UPDATE events SET data = $1 WHERE seq = $2", (data, seq))?;
+    Ok(())
+}
+
 pub(crate) fn append(
     tx: &mut Tx<'_>,
     log: &mut LogEnd,
@@ -216,26 +241,28 @@ pub(crate) fn append(
             (scope, stored(seq)),
         )?;
     }
-    *log = LogEnd { seq, bytes_total };
+    log.seq = seq;
+    log.bytes_total = bytes_total;
     Ok(())
 }
 
-/// Where the log of an open database ends.
+/// Where the log and the numbering of an open database end.
 pub(crate) fn log_end(connection: &Connection) -> Result<LogEnd, Fault> {
-    let mut statement = connection
-        .prepare("SELECT seq, bytes_total FROM events ORDER BY seq DESC LIMIT 1")
-        .map_err(|error| faults::fault("finding the end of the event log", error))?;
-    let mut rows = statement
-        .query_map([], |row| {
-            Ok(LogEnd {
-                seq: count(row, 0)?,
-                bytes_total: count(row, 1)?,
-            })
-        })
-        .map_err(|error| faults::fault("finding the end of the event log", error))?;
-    rows.next()
-        .transpose()
-        .map(Option::unwrap_or_default)
+    connection
+        .query_row(
+            "SELECT COALESCE(MAX(seq), 0), COALESCE((SELECT bytes_total FROM events ORDER BY seq DESC LIMIT 1), 0),
+               (SELECT COALESCE(MAX(number), 0) FROM entries) FROM events",
+            [],
+            |row| {
+                let entry_number = count(row, 2)?;
+                Ok(LogEnd {
+                    seq: count(row, 0)?,
+                    bytes_total: count(row, 1)?,
+                    entry_number,
+                    indexed_to: entry_number,
+                })
+            },
+        )
         .map_err(|error| faults::fault("finding the end of the event log", error))
 }
 

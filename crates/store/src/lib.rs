@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod canvas;
 pub mod entries;
@@ -15,13 +16,16 @@ pub mod installation;
 pub mod keys;
 pub mod members;
 mod migrations;
+pub mod reactions;
 pub mod read_cursors;
 mod readers;
 pub mod repeats;
 pub mod rooms;
 mod rows;
+pub mod search;
 pub mod settings;
 pub mod sign_ins;
+pub mod threads;
 pub mod tokens;
 mod writer;
 
@@ -31,6 +35,7 @@ use guildhall_domain::{Error, Fault, Refusal, Result};
 use rusqlite::{Connection, config::DbConfig};
 use tokio::sync::{oneshot, watch};
 
+pub use readers::Apart;
 pub use rows::{Rx, Tx};
 
 /// The oldest engine that has no write-ahead-log reset race, as SQLite numbers versions.
@@ -41,6 +46,8 @@ pub const WRITES_QUEUED_MAX: usize = 4_096;
 pub const READS_QUEUED_MAX: usize = 4_096;
 /// Threads that read.
 pub const READERS: usize = 3;
+/// Readings at one moment that last as long as somebody listens; one more is refused as overload.
+pub const READS_APART_MAX: usize = 2;
 
 /// What was read, and the newest event the reading had seen.
 #[derive(Clone, Debug)]
@@ -131,6 +138,19 @@ impl Store {
         let (sender, answer) = oneshot::channel();
         self.readers.submit(job, sender)?;
         answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Runs `job` on one consistent snapshot, on a thread and connection of its own: for a
+    /// reading that lasts as long as somebody listens and must keep no other one waiting.
+    ///
+    /// # Errors
+    /// [`Refusal::Overloaded`] when [`READS_APART_MAX`] of them run; a fault when no thread
+    /// starts. What the job answers is told by [`Apart::ended`].
+    pub fn read_apart<F>(&self, job: F) -> Result<Apart>
+    where
+        F: FnOnce(&Rx<'_>) -> Result<()> + Send + 'static,
+    {
+        self.readers.start_apart(job)
     }
 
     /// The seq of the newest committed event; it tells that there is something to read, not what.

@@ -10,7 +10,9 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0001_rooms.sql"),
     include_str!("../migrations/0002_conventions.sql"),
     include_str!("../migrations/0003_canvas.sql"),
+    include_str!("../migrations/0004_talk.sql"),
     include_str!("../migrations/0005_accounts.sql"),
+    include_str!("../migrations/0006_attachments.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.
@@ -59,6 +61,37 @@ mod tests {
             .pragma_update(None, "user_version", newest() + 1)
             .unwrap();
         assert!(apply(&mut connection).is_err());
+    }
+
+    #[test]
+    fn entries_of_older_data_are_found_and_know_their_event() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(STEPS[0]).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        connection
+            .execute_batch(
+                r#"INSERT INTO authors (id, kind, display_name) VALUES (x'0a', 'human', 'Ada');
+                INSERT INTO rooms (id, kind, slug, topic, ambient_max_entries, created_at, last_activity_at)
+                  VALUES (x'0b', 'channel', 'ops', '', 30, 1, 1);
+                INSERT INTO entries (id, room_id, seq, author_id, kind, text, cascade_root_id,
+                    cascade_depth, created_at)
+                  VALUES (x'01a1fe26ce7a77e69c5169b26c991bbe', x'0b', 1, x'0a', 'post', 'old words',
+                    x'01a1fe26ce7a77e69c5169b26c991bbe', 0, 1);
+                INSERT INTO events (seq, at, type, scope, also, data, bytes_total)
+                  VALUES (7, 1, 'entry_added', 'room:x', '',
+                    '{"entry":{"id":"01a1fe26-ce7a-77e6-9c51-69b26c991bbe"}}', 1);"#,
+            )
+            .unwrap();
+        apply(&mut connection).unwrap();
+        let found: (i64, i64) = connection
+            .query_row(
+                "SELECT e.number, e.told_in FROM entry_words w JOIN entries e ON e.number = w.rowid
+                 WHERE w.entry_words MATCH 'old'",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .unwrap();
+        assert_eq!(found, (1, 7));
     }
 
     #[test]

@@ -2,20 +2,40 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use guildhall_domain::{Fault, Refusal, Result};
 use rusqlite::{Connection, OpenFlags};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
-use crate::{READERS, READS_QUEUED_MAX, Seen, events, faults::fault, pragmas, rows::Rx};
+use crate::{
+    READERS, READS_APART_MAX, READS_QUEUED_MAX, Seen, events, faults::fault, pragmas, rows::Rx,
+};
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
 pub(crate) struct Readers {
+    path: PathBuf,
     jobs: Sender<Job>,
+    apart: Arc<Semaphore>,
+}
+
+/// A reading on a thread of its own.
+#[derive(Debug)]
+pub struct Apart(oneshot::Receiver<Result<()>>);
+
+impl Apart {
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    /// Whatever its job answered; a fault when the store could not be opened or the job panicked.
+    pub async fn ended(self) -> Result<()> {
+        let panicked = |_| Err(Fault::broken("reading the store", "the reading panicked").into());
+        self.0.await.unwrap_or_else(panicked)
+    }
 }
 
 impl Readers {
@@ -29,7 +49,32 @@ impl Readers {
                 .spawn(move || serve(&connection, &jobs))
                 .map_err(|error| Fault::broken("starting a reader thread", error))?;
         }
-        Ok(Self { jobs: sender })
+        Ok(Self {
+            path: path.to_owned(),
+            jobs: sender,
+            apart: Arc::new(Semaphore::new(READS_APART_MAX)),
+        })
+    }
+
+    pub(crate) fn start_apart<F>(&self, job: F) -> Result<Apart>
+    where
+        F: FnOnce(&Rx<'_>) -> Result<()> + Send + 'static,
+    {
+        let place = Arc::clone(&self.apart).try_acquire_owned();
+        let place = place.map_err(|_| Refusal::Overloaded)?;
+        let path = self.path.clone();
+        let (sender, ended) = oneshot::channel();
+        std::thread::Builder::new()
+            .name("reader-apart".to_owned())
+            .spawn(move || {
+                let read = || snapshot(&connect(&path)?, job).map(|seen| seen.value);
+                let outcome = read();
+                drop(place);
+                // Whoever no longer listens does not want to know.
+                let _ = sender.send(outcome);
+            })
+            .map_err(|error| Fault::broken("starting a reader thread", error))?;
+        Ok(Apart(ended))
     }
 
     pub(crate) fn submit<T, F>(

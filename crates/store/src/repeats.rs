@@ -2,8 +2,11 @@
 
 use guildhall_domain::{
     Moment, Result,
+    ids::EntryId,
     repeats::{Answered, AnsweredBody, Claim},
 };
+
+use serde_json::Value;
 
 use crate::{Rx, Tx};
 
@@ -57,6 +60,40 @@ pub fn keep(tx: &mut Tx<'_>, claim: &Claim, answered: &Answered, now: Moment) ->
             now.as_millis(),
         ),
     )?;
+    Ok(())
+}
+
+/// Takes an entry's text out of the answer to the post that wrote it, at `written_at`.
+///
+/// The answer stays, so that a repeat still does nothing; it shows the entry as it is now.
+pub(crate) fn redact_entry(
+    tx: &mut Tx<'_>,
+    entry: EntryId,
+    written_at: Moment,
+    now: Moment,
+) -> Result<()> {
+    let answers = tx.all(
+        "SELECT claim, body FROM repeats WHERE created_at = $1 AND body IS NOT NULL",
+        [written_at.as_millis()],
+        |row| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, Vec<u8>>(1)?)),
+    )?;
+    for (claim, body) in answers {
+        let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
+            continue;
+        };
+        let shown = answer.get_mut("entry");
+        let Some(shown) = shown.filter(|shown| shown["id"] == entry.to_string()) else {
+            continue;
+        };
+        shown["text"] = "".into();
+        shown["mentionSpans"] = Value::Array(Vec::new());
+        shown["attachments"] = Value::Array(Vec::new());
+        shown["redactedAt"] = now.to_string().into();
+        tx.run(
+            "UPDATE repeats SET body = $1 WHERE claim = $2",
+            (answer.to_string().into_bytes(), claim),
+        )?;
+    }
     Ok(())
 }
 

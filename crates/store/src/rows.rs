@@ -63,6 +63,7 @@ impl<'a> Rx<'a> {
 pub struct Tx<'a> {
     rx: Rx<'a>,
     log: &'a mut events::LogEnd,
+    forgets_pages: bool,
 }
 
 impl<'a> std::ops::Deref for Tx<'a> {
@@ -78,6 +79,7 @@ impl<'a> Tx<'a> {
         Self {
             rx: Rx::new(connection),
             log,
+            forgets_pages: false,
         }
     }
 
@@ -94,6 +96,27 @@ impl<'a> Tx<'a> {
     /// The seq the next event gets.
     pub fn next_event(&self) -> u64 {
         self.log.seq + 1
+    }
+
+    /// Gives a new entry its place among all entries of the house, from 1.
+    pub(crate) fn number_entry(&mut self) -> u64 {
+        self.log.entry_number += 1;
+        self.log.entry_number
+    }
+
+    /// The newest entry that stands in the index of words.
+    pub(crate) fn indexed_to(&self) -> u64 {
+        self.log.indexed_to
+    }
+
+    /// Asks that no page remembers, once this is committed, what it held before.
+    pub(crate) fn forget_pages(&mut self) {
+        self.forgets_pages = true;
+    }
+
+    /// Whether that was asked for.
+    pub(crate) fn forgets_pages(&self) -> bool {
+        self.forgets_pages
     }
 
     /// Appends `event` to the log and answers its seq; nobody hears of it before the commit.

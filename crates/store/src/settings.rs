@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use guildhall_domain::{
-    Result,
+    Error, Result,
+    attachments::AttachmentLimits,
     rooms::TurnLimits,
     settings::{self, ALL, Current, Setting, Source, Value},
 };
@@ -60,6 +61,20 @@ pub fn turn_limits(db: &Rx<'_>) -> Result<TurnLimits> {
         max_agent_depth: small(value(&settings::MAX_AGENT_DEPTH)),
         max_turns_per_agent_per_cascade: small(value(&settings::MAX_TURNS_PER_AGENT_PER_CASCADE)),
         max_auto_turns_per_hour: small(value(&settings::MAX_AUTO_TURNS_PER_ROOM_PER_HOUR)),
+    })
+}
+
+/// How much may be attached.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn attachment_limits(db: &Rx<'_>) -> Result<AttachmentLimits> {
+    let number = |setting| Ok::<_, Error>(get(db, setting)?.value.number());
+    let per_entry = number(&settings::ATTACHMENTS_PER_ENTRY_MAX)?;
+    Ok(AttachmentLimits {
+        bytes_max: number(&settings::ATTACHMENT_BYTES_MAX)?,
+        per_entry_max: usize::try_from(per_entry).unwrap_or(usize::MAX),
+        store_bytes_max: number(&settings::ATTACHMENT_STORE_BYTES_MAX)?,
     })
 }
 

@@ -10,9 +10,10 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use guildhall_domain::{Error, Fault, Refusal, Result, outcome::FaultKind};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
@@ -23,10 +24,15 @@ use crate::{
     faults::fault,
     pragmas,
     rows::Tx,
+    search,
 };
 
 /// Jobs one commit takes at most.
 pub(crate) const GROUP_MAX: usize = 512;
+/// How long the emptying of the write-ahead log waits for readers of older pages.
+const EMPTYING_PATIENCE: Duration = Duration::from_millis(250);
+/// When it is tried again, if they did not end.
+const EMPTYING_AGAIN: Duration = Duration::from_secs(1);
 
 /// A change on its way: it runs once in a savepoint of a group, and hears of the commit.
 trait Change: Send {
@@ -103,6 +109,7 @@ impl Writer {
             log,
             head,
             commits: Arc::clone(&commits),
+            must_empty: false,
         };
         let thread = std::thread::Builder::new()
             .name("writer".to_owned())
@@ -162,15 +169,28 @@ struct Desk {
     log: LogEnd,
     head: watch::Sender<u64>,
     commits: Arc<AtomicU64>,
+    /// Whether the write-ahead log still holds pages that must be forgotten.
+    must_empty: bool,
 }
 
 impl Desk {
     fn serve(mut self, jobs: &Receiver<Job>) {
-        for first in jobs {
-            let group = std::iter::once(first)
-                .chain(jobs.try_iter())
-                .take(GROUP_MAX);
-            self.commit(group);
+        loop {
+            let first = if self.must_empty {
+                jobs.recv_timeout(EMPTYING_AGAIN)
+            } else {
+                jobs.recv().map_err(RecvTimeoutError::from)
+            };
+            match first {
+                Ok(first) => {
+                    let group = std::iter::once(first)
+                        .chain(jobs.try_iter())
+                        .take(GROUP_MAX);
+                    self.commit(group);
+                }
+                Err(RecvTimeoutError::Timeout) => self.empty_log(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
         }
     }
 
@@ -181,15 +201,40 @@ impl Desk {
         };
         let mut log = self.log;
         let mut taken = Vec::new();
-        if let Err(fault) = run_group(&connection, &mut log, group, &mut taken) {
-            return fail(taken, &fault);
-        }
+        let forgets = match run_group(&connection, &mut log, group, &mut taken) {
+            Ok(forgets) => forgets,
+            Err(fault) => return fail(taken, &fault),
+        };
         self.connection = Some(connection);
+        if forgets {
+            // Before the answers leave, so that who hears of it can rely on it.
+            self.must_empty = true;
+            self.empty_log();
+        }
         self.commits.fetch_add(1, Ordering::Relaxed);
         // Moved before the answers leave, so that whoever hears an answer finds its event.
         self.move_head(log);
         for job in taken {
             job.tell(Ok(()));
+        }
+    }
+
+    /// Writes the log's pages to their places and cuts it to nothing, so that it holds no page
+    /// as it was before; tried again later when readers still need older ones.
+    fn empty_log(&mut self) {
+        let Some(connection) = &self.connection else {
+            return;
+        };
+        let emptied = connection
+            .busy_timeout(EMPTYING_PATIENCE)
+            .and_then(|()| {
+                let is_busy = |row: &rusqlite::Row<'_>| row.get::<_, bool>(0);
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], is_busy)
+            })
+            .map(|is_busy| !is_busy);
+        match emptied {
+            Ok(is_empty) => self.must_empty = !is_empty,
+            Err(error) => tracing::warn!(?error, "the write-ahead log could not be emptied"),
         }
     }
 
@@ -227,32 +272,43 @@ fn fail(jobs: Vec<Job>, fault: &Fault) {
 }
 
 /// Runs the jobs in one transaction and commits it; `taken` holds every job that was taken
-/// from the queue, also when the commit fails.
+/// from the queue, also when the commit fails. Says whether old pages must be forgotten.
 fn run_group(
     connection: &Connection,
     log: &mut LogEnd,
     group: impl Iterator<Item = Job>,
     taken: &mut Vec<Job>,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
+    let mut forgets = false;
     let begun = statement(connection, "BEGIN IMMEDIATE");
     for mut job in group {
         let ran = match &begun {
             Ok(()) => run_job(connection, log, job.as_mut()),
-            Err(_) => Ok(()),
+            Err(_) => Ok(false),
         };
         taken.push(job);
-        ran?;
+        forgets |= ran?;
     }
     begun?;
-    statement(connection, "COMMIT")
+    if log.entry_number > log.indexed_to {
+        search::index_above(connection, log.indexed_to)?;
+        log.indexed_to = log.entry_number;
+    }
+    statement(connection, "COMMIT")?;
+    Ok(forgets)
 }
 
-/// Runs one job in its savepoint, which a refusal or panic takes back.
-fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> Result<(), Fault> {
+/// Runs one job in its savepoint, which a refusal or panic takes back. Says whether old pages
+/// must be forgotten.
+fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> Result<bool, Fault> {
     statement(connection, "SAVEPOINT job")?;
     let mut end = *log;
+    let mut forgets = false;
     let ran = catch_unwind(AssertUnwindSafe(|| {
-        job.run(&mut Tx::new(connection, &mut end))
+        let mut tx = Tx::new(connection, &mut end);
+        let ran = job.run(&mut tx);
+        forgets = tx.forgets_pages();
+        ran
     }));
     if let Ok(Ran::Failed(kind)) = ran
         && connection.is_autocommit()
@@ -272,7 +328,8 @@ fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> R
     if ran.is_err() {
         tracing::error!("a change panicked; it was rolled back");
     }
-    statement(connection, "RELEASE job")
+    statement(connection, "RELEASE job")?;
+    Ok(forgets && matches!(ran, Ok(Ran::Kept)))
 }
 
 fn statement(connection: &Connection, sql: &str) -> Result<(), Fault> {
@@ -293,6 +350,8 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
             ("journal_mode", "wal"),
             ("synchronous", "full"),
             ("foreign_keys", "on"),
+            // What is taken out is overwritten, and does not linger in free pages.
+            ("secure_delete", "on"),
             ("cache_size", "-8192"),
             ("wal_autocheckpoint", "2000"),
             ("journal_size_limit", "67108864"),

@@ -44,6 +44,74 @@ async fn the_writer_syncs_every_commit_of_its_write_ahead_log() {
     assert_eq!(pragmas.await.unwrap(), (2, "wal".to_owned()));
 }
 
+fn log_bytes(scratch: &Scratch) -> u64 {
+    let log = scratch.path().join("test.sqlite-wal");
+    std::fs::metadata(log).unwrap().len()
+}
+
+#[tokio::test]
+async fn pages_to_be_forgotten_leave_the_write_ahead_log_before_the_answer() {
+    let scratch = Scratch::new("store");
+    let store = open(&scratch);
+    let append = |forgets: bool| {
+        store.write(move |tx| {
+            if forgets {
+                tx.forget_pages();
+            }
+            tx.append(NOW, None, &event(1))
+        })
+    };
+    append(false).await.unwrap();
+    assert!(log_bytes(&scratch) > 0);
+    append(true).await.unwrap();
+    assert_eq!(log_bytes(&scratch), 0);
+    let refused = store.write(|tx| -> Result<()> {
+        tx.forget_pages();
+        Err(Refusal::RoomArchived.into())
+    });
+    append(false).await.unwrap();
+    refused.await.unwrap_err();
+    assert!(log_bytes(&scratch) > 0, "what was refused asks for nothing");
+}
+
+#[tokio::test]
+async fn pages_that_a_reader_holds_are_forgotten_once_it_ends() {
+    let scratch = Scratch::new("store");
+    let store = open(&scratch);
+    let append = |forgets: bool| {
+        store.write(move |tx| {
+            if forgets {
+                tx.forget_pages();
+            }
+            tx.append(NOW, None, &event(1))
+        })
+    };
+    append(false).await.unwrap();
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let (begin, begun) = oneshot::channel();
+    let reading = store.read(move |_| {
+        let _ = begin.send(());
+        let _ = ended.recv();
+        Ok(())
+    });
+    let writing = async {
+        begun.await.unwrap();
+        append(true).await.unwrap();
+        assert!(log_bytes(&scratch) > 0);
+        drop(end);
+    };
+    let (read, ()) = tokio::join!(reading, writing);
+    read.unwrap();
+    let began = std::time::Instant::now();
+    while log_bytes(&scratch) > 0 {
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "it is tried again"
+        );
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn a_refusal_or_panic_undoes_itself_and_no_neighbour() {
     let scratch = Scratch::new("store");

@@ -232,25 +232,13 @@ impl Ask {
 
     /// Sends the request and reads the whole answer; of a stream only its head.
     pub async fn send(self) -> Answer {
-        let Opened {
-            response,
-            driver,
-            asked,
-        } = self.open().await;
-        let (head, body) = response.into_parts();
-        let is_stream = head
-            .headers
-            .get("content-type")
-            .is_some_and(|kind| kind == "text/event-stream");
-        if is_stream {
-            return Answer::new(asked, head.status.as_u16(), head.headers, Bytes::new());
-        }
-        let whole = soon(&format!("the body of {asked}"), body.collect()).await;
-        let bytes = whole.expect("a whole body").to_bytes();
-        drop(driver);
-        Answer::new(asked, head.status.as_u16(), head.headers, bytes)
+        self.begin().await.read().await
     }
 
+    /// Sends the request and reads nothing but the head of the answer yet.
+    pub async fn begin(self) -> Unread {
+        Unread(self.open().await)
+    }
     /// Sends the request and reads the head of the answer.
     pub(crate) async fn open(self) -> Opened {
         let asked = format!("{} {}", self.method, self.path);
@@ -277,5 +265,31 @@ impl Ask {
             driver,
             asked,
         }
+    }
+}
+
+/// An answer whose body waits to be read; dropping it closes its connection.
+pub struct Unread(Opened);
+
+impl Unread {
+    /// Reads the whole answer; of a stream only its head.
+    pub async fn read(self) -> Answer {
+        let Opened {
+            response,
+            driver,
+            asked,
+        } = self.0;
+        let (head, body) = response.into_parts();
+        let is_stream = head
+            .headers
+            .get("content-type")
+            .is_some_and(|kind| kind == "text/event-stream");
+        if is_stream {
+            return Answer::new(asked, head.status.as_u16(), head.headers, Bytes::new());
+        }
+        let whole = soon(&format!("the body of {asked}"), body.collect()).await;
+        let bytes = whole.expect("a whole body").to_bytes();
+        drop(driver);
+        Answer::new(asked, head.status.as_u16(), head.headers, bytes)
     }
 }

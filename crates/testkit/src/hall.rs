@@ -371,6 +371,11 @@ impl TestHall {
         self.data_dir.as_ref().unwrap().database()
     }
 
+    /// The folder everything the server keeps lies in.
+    pub fn data_dir(&self) -> PathBuf {
+        self.data_dir.as_ref().unwrap().path().to_owned()
+    }
+
     /// The running hall itself.
     pub fn hall(&self) -> &Hall {
         &self.running.as_ref().expect("a running hall").hall

@@ -10,13 +10,15 @@
 
 mod answers;
 mod callers;
+mod forms;
 mod frames;
 mod hall;
 mod log;
 mod raw;
 
 pub use answers::Answer;
-pub use callers::{Ask, Caller};
+pub use callers::{Ask, Caller, Unread};
+pub use forms::{BOUNDARY, File, form};
 pub use frames::{Frame, Socket, Stream};
 pub use hall::{LOCAL_TOKEN, Options, PASSWORD, TestHall};
 pub use log::EventLog;

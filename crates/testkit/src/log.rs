@@ -111,7 +111,10 @@ fn uuid(hex: &str) -> Value {
 pub(crate) fn rows(database: &Path) -> String {
     let db = connect(database);
     let mut tables = db
-        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        .prepare(
+            "SELECT name FROM sqlite_master
+             WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL %' ORDER BY name",
+        )
         .unwrap();
     let tables: Vec<String> = tables
         .query_map([], |row| row.get(0))

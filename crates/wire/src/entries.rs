@@ -9,7 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::{
+    attachments::Attachment,
+    fields::{Ask, Fields},
+    reactions::Reaction,
+};
 
 /// Whether an author wrote it or the room tells something.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -70,41 +74,6 @@ pub struct CanvasOp {
     pub content_type: String,
     /// Its title.
     pub title: String,
-}
-
-/// A file posted with an entry.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Attachment {
-    /// Its id.
-    pub id: String,
-    /// Its room.
-    pub room_id: String,
-    /// At most 255 characters.
-    pub name: String,
-    /// Its media type.
-    pub mime_type: String,
-    /// Bytes.
-    pub size: u64,
-    /// 64 hex digits.
-    pub sha256: String,
-    /// `image` or null.
-    #[schema(required = true)]
-    pub preview: Option<String>,
-    /// Where it is served.
-    pub url: String,
-}
-
-/// Who reacted with one emoji.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Reaction {
-    /// The emoji.
-    pub emoji: String,
-    /// Who.
-    pub author_ids: Vec<String>,
-    /// When the first one did.
-    pub first_at: String,
 }
 
 /// One post or notice.
@@ -191,8 +160,8 @@ impl From<entries::Entry> for Entry {
             cascade_root_id: entry.cascade_root_id,
             cascade_depth: entry.cascade_depth,
             canvas_ops: Vec::new(),
-            attachments: Vec::new(),
-            reactions: Vec::new(),
+            attachments: entry.attachments.into_iter().map(Into::into).collect(),
+            reactions: entry.reactions.into_iter().map(Into::into).collect(),
             redacted_at: entry.redacted_at,
             created_at: entry.created_at,
         }
@@ -223,7 +192,7 @@ impl From<entries::EntriesPage> for Entries {
             first_seq: page.entries.first().map(|entry| entry.seq),
             last_seq: page.entries.last().map(|entry| entry.seq),
             entries: page.entries.into_iter().map(Into::into).collect(),
-            thread_roots: Vec::new(),
+            thread_roots: page.thread_roots.into_iter().map(Into::into).collect(),
             has_more: page.has_more,
         }
     }
@@ -231,23 +200,24 @@ impl From<entries::EntriesPage> for Entries {
 
 /// Writes a post.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Post {
-    /// 1..100,000 characters.
+    /// 1..100,000 characters; may be `""` with attachments.
     #[schema(example = "@ada the build is green")]
     pub text: String,
+    /// The entry it answers in a thread.
+    pub thread_root_entry_id: Option<String>,
+    /// At most 10 files that the caller uploaded to this room, each once.
+    #[schema(example = json!([]))]
+    pub attachment_ids: Option<Vec<String>>,
 }
 
 impl Ask for Post {
-    /// Threads and attachments are refused and not ignored: a reply that lands elsewhere, or
-    /// without its files, would be worse than none.
     fn read(fields: &mut Fields) -> Self {
-        for later in ["threadRootEntryId", "attachmentIds"] {
-            if fields.is_set(later) {
-                fields.fail_field(later, "is not supported by this version");
-            }
-        }
         Self {
             text: fields.text("text"),
+            thread_root_entry_id: fields.patch_text("threadRootEntryId").flatten(),
+            attachment_ids: fields.maybe_texts("attachmentIds"),
         }
     }
 }

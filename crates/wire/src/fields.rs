@@ -196,6 +196,11 @@ impl Fields {
         texts
     }
 
+    /// A list of texts that may be absent or null.
+    pub fn maybe_texts(&mut self, name: &str) -> Option<Vec<String>> {
+        self.is_set(name).then(|| self.texts(name))
+    }
+
     /// Every field of the body, for bodies whose names are open; `read` may note a problem.
     pub fn drain<T>(&mut self, mut read: impl FnMut(&mut Self, &str, Value) -> T) -> Vec<T> {
         std::mem::take(&mut self.map)

@@ -3,19 +3,24 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod errors;
 pub mod events;
+pub mod export;
 pub mod fields;
 pub mod health;
 pub mod keys;
 pub mod members;
+pub mod reactions;
 pub mod read_cursors;
 pub mod rooms;
+pub mod search;
 pub mod settings;
 pub mod sign_ins;
 pub mod signals;
+pub mod threads;
 pub mod tokens;

@@ -1,9 +1,11 @@
 //! Everything guildhall does not own: the clock, ids, randomness, users, sockets and paths.
 //! Each port has a real form and, where tests need one, a scripted form.
 
+pub mod blobs;
 pub mod clock;
 pub mod confined;
 pub mod data_dir;
+pub mod digests;
 pub mod disk;
 pub mod ids;
 pub mod passwords;

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, ResponseMode},
-    bodies::{changes, given},
+    args::{self, IfMatch, Once, ResponseMode},
+    bodies::{absolute, changes, given},
     desk::{Desk, name_of},
     failures::Failure,
     output::{Cell, View},
@@ -34,7 +33,7 @@ pub(crate) enum Verb {
     Update(Update),
     /// Retires an agent: its tokens die, what it wrote stays
     #[command(after_help = "Example:\n  guildhall agents retire ada")]
-    Retire(args::Agent),
+    Retire(Retire),
 }
 
 /// Which agents to list.
@@ -61,6 +60,8 @@ pub(crate) struct Add {
     /// Do not make it a member of the room `team`
     #[arg(long)]
     no_team: bool,
+    #[command(flatten)]
+    once: Once,
 }
 
 /// An agent and what becomes of it.
@@ -73,6 +74,17 @@ pub(crate) struct Update {
     name: Option<String>,
     #[command(flatten)]
     traits: Traits,
+    #[command(flatten)]
+    if_match: IfMatch,
+}
+
+/// An agent that goes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Retire {
+    #[command(flatten)]
+    agent: args::Agent,
+    #[command(flatten)]
+    if_match: IfMatch,
 }
 
 /// What can be said about an agent at its registration and later.
@@ -129,6 +141,7 @@ const AGENT: View = View {
         ("Process", Cell::At("/liveProcess")),
         ("Author", Cell::At("/authorId")),
         ("Created", Cell::At("/createdAt")),
+        ("ETag", Cell::Tag),
         ("Id", Cell::At("/id")),
     ],
 };
@@ -137,8 +150,9 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     let answer = match verb {
         Verb::List(ask) => return list(desk, &ask).await,
         Verb::Add(ask) => {
+            let once = ask.once.clone();
             let body = registration(ask)?;
-            desk.send(Method::POST, &Target::new("/api/agents"), Some(&body))
+            desk.post(&Target::new("/api/agents"), Some(&body), &once)
                 .await?
         }
         Verb::Show(agent) => desk.get(&target(desk, &agent).await?).await?,
@@ -149,11 +163,11 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             }
             let body = changes(body, "agents update")?;
             let target = target(desk, &ask.agent).await?;
-            desk.send(Method::PATCH, &target, Some(&body)).await?
+            desk.patch(&target, &body, Some(&ask.if_match)).await?
         }
-        Verb::Retire(agent) => {
-            let target = target(desk, &agent).await?;
-            desk.send(Method::DELETE, &target, None).await?
+        Verb::Retire(ask) => {
+            let target = target(desk, &ask.agent).await?;
+            desk.delete(&target, Some(&ask.if_match)).await?
         }
     };
     desk.output.show(&answer, &AGENT)
@@ -175,12 +189,7 @@ async fn list(desk: &Desk, ask: &List) -> Result<(), Failure> {
 }
 
 fn registration(ask: Add) -> Result<Value, Failure> {
-    // The server knows nothing of the folder this command runs in.
-    let cwd = std::path::absolute(&ask.cwd)?;
-    let cwd = cwd.components().collect::<PathBuf>();
-    let cwd = cwd
-        .to_str()
-        .ok_or_else(|| Failure::Usage("the working folder's name is no UTF-8 text.".to_owned()))?;
+    let cwd = absolute(&ask.cwd)?;
     let mut body = traits(&ask.traits);
     body["name"] = ask.name.into();
     body["cwd"] = cwd.into();

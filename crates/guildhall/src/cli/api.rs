@@ -6,9 +6,11 @@ use clap::Args;
 use http::{Method, Uri};
 
 use super::{
+    args::{self, IfMatch},
     client::Load,
     desk::Desk,
     failures::{Failure, code_of},
+    payload::Payload,
 };
 
 /// Bytes of a body taken from standard input: above what any route takes.
@@ -26,6 +28,11 @@ pub(crate) struct Ask {
     /// The JSON body, or `-` to read it from standard input
     #[arg(long, value_name = "JSON")]
     data: Option<String>,
+    /// With a POST: whatever is sent again with this key happens once
+    #[arg(long, value_name = "KEY", value_parser = args::key)]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    if_match: IfMatch,
 }
 
 pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<u8, Failure> {
@@ -46,13 +53,15 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<u8, Failure> {
         None => None,
     };
     let load = Load {
-        json,
-        last_event_id: None,
+        payload: json.map(Payload::json).unwrap_or_default(),
+        idempotency_key: ask.idempotency_key,
+        if_match: ask.if_match.tags(),
+        ..Load::default()
     };
     let mut opened = desk.client.open(ask.method, &ask.path, load).await?;
     let status = opened.status;
     if status.is_success() && opened.is_stream() {
-        while let Some(bytes) = opened.next().await {
+        while let Ok(Some(bytes)) = opened.next().await {
             desk.output.body(&bytes)?;
         }
         return Ok(0);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
+use guildhall_world::ids;
 
 /// A noun with its verbs.
 #[derive(Clone, Debug, Args)]
@@ -81,6 +82,58 @@ pub(crate) struct Agent {
     pub(super) agent: String,
 }
 
+/// An entry of a room, as a person names one.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Entry {
+    #[command(flatten)]
+    pub(super) room: Room,
+    /// The entry: its id or its number in the room
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(super) entry: String,
+}
+
+/// Which page of a list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Page {
+    /// How many, 1 to 200 [default: 50]
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<u32>,
+    /// Where the page before ended
+    #[arg(long)]
+    pub(super) cursor: Option<String>,
+}
+
+/// What makes a post happen once, however often it is sent.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Once {
+    /// Key of an earlier try: sent again with it, the same happens once [default: a new key]
+    #[arg(long, value_name = "KEY", value_parser = key)]
+    idempotency_key: Option<String>,
+}
+
+/// What keeps a change from undoing one that the caller has not seen.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct IfMatch {
+    /// Change it only while this is its ETag, as `show` prints it
+    #[arg(long, value_name = "ETAG", value_parser = tags)]
+    if_match: Option<String>,
+}
+
+impl Once {
+    /// The key given, else a new one.
+    pub(super) fn key(&self) -> String {
+        let given = self.idempotency_key.clone();
+        given.unwrap_or_else(|| ids::new().to_string())
+    }
+}
+
+impl IfMatch {
+    /// What `If-Match` says.
+    pub(super) fn tags(&self) -> Option<String> {
+        self.if_match.clone()
+    }
+}
+
 /// When an agent answers.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ResponseMode {
@@ -109,4 +162,23 @@ pub(crate) enum Switch {
 pub(super) fn word(value: impl ValueEnum + Copy) -> Option<String> {
     let value = value.to_possible_value()?;
     Some(value.get_name().to_owned())
+}
+
+/// A key for a header: 1 to 255 visible characters. Source: contract 1.7.
+pub(super) fn key(text: &str) -> Result<String, String> {
+    let is_key =
+        (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let key = is_key.then(|| text.to_owned());
+    key.ok_or_else(|| "must be 1 to 255 visible ASCII characters".to_owned())
+}
+
+/// Entity tags for a header; a bare one is quoted, because shells eat quotes.
+fn tags(text: &str) -> Result<String, String> {
+    let is_bare = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_visible = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    match (is_bare, is_visible) {
+        (true, _) => Ok(format!("\"{text}\"")),
+        (false, true) => Ok(text.to_owned()),
+        (false, false) => Err("must be an ETag".to_owned()),
+    }
 }

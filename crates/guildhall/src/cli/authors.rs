@@ -1,11 +1,10 @@
 //! `guildhall authors`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    args,
+    args::{self, IfMatch},
     bodies::{changes, given},
     desk::{Desk, name_of},
     failures::Failure,
@@ -50,12 +49,8 @@ pub(crate) struct List {
     /// Retired ones too
     #[arg(long)]
     include_retired: bool,
-    /// How many, 1 to 200 [default: 50]
-    #[arg(long, value_name = "N")]
-    limit: Option<u32>,
-    /// Where the page before ended
-    #[arg(long)]
-    cursor: Option<String>,
+    #[command(flatten)]
+    page: args::Page,
 }
 
 /// What kind of author.
@@ -86,6 +81,8 @@ pub(crate) struct Update {
     /// An https address or a path of this server; an empty text clears it
     #[arg(long, value_name = "URL")]
     image_url: Option<String>,
+    #[command(flatten)]
+    if_match: IfMatch,
 }
 
 /// An author's handle.
@@ -99,6 +96,8 @@ pub(crate) struct Handle {
     /// Take the handle away; it stays reserved for this author
     #[arg(long)]
     clear: bool,
+    #[command(flatten)]
+    if_match: IfMatch,
 }
 
 const LIST: View = View {
@@ -125,6 +124,7 @@ const AUTHOR: View = View {
         ("Image", Cell::At("/imageUrl")),
         ("Agent", Cell::At("/agentRef")),
         ("Retired", Cell::At("/retired")),
+        ("ETag", Cell::Tag),
         ("Id", Cell::At("/id")),
     ],
 };
@@ -158,13 +158,13 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             }));
             let body = changes(body, "authors update")?;
             let target = target(desk, &ask.author).await?;
-            let answer = desk.send(Method::PATCH, &target, Some(&body)).await?;
+            let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Handle(ask) => {
             let target = target(desk, &ask.author).await?.then("handle");
             let body = json!({"handle": ask.handle.unwrap_or_default()});
-            let answer = desk.send(Method::PATCH, &target, Some(&body)).await?;
+            let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Handles(author) => {
@@ -179,18 +179,8 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
         .query("q", ask.q)
         .query("kind", ask.kind.and_then(args::word))
         .query("includeRetired", ask.include_retired.then_some(true))
-        .query("limit", ask.limit)
-        .query("cursor", ask.cursor);
-    let answer = desk.get(&target).await?;
-    desk.output.show(&answer, &LIST)?;
-    if desk.output.is_for_people() {
-        let page: Value = answer.json()?;
-        if let Some(next) = page["nextCursor"].as_str() {
-            desk.output
-                .note(&format!("There are more: --cursor {next}"));
-        }
-    }
-    Ok(())
+        .page(ask.page);
+    desk.output.show_page(&desk.get(&target).await?, &LIST)
 }
 
 async fn target(desk: &Desk, author: &args::Author) -> Result<Target, Failure> {

@@ -1,5 +1,7 @@
 //! Bodies of requests: only what was said on the command line goes to the server.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
 use super::failures::Failure;
@@ -24,4 +26,16 @@ pub(super) fn changes(body: Value, command: &str) -> Result<Value, Failure> {
         ))),
         _ => Ok(body),
     }
+}
+
+/// A path as the server can find it, which knows nothing of the folder this command runs in.
+///
+/// # Errors
+/// [`Failure::Usage`] when it is no UTF-8 text.
+pub(super) fn absolute(path: &Path) -> Result<String, Failure> {
+    let path = std::path::absolute(path)?;
+    let path = path.components().collect::<PathBuf>();
+    path.into_os_string()
+        .into_string()
+        .map_err(|path| Failure::Usage(format!("the path {} is no UTF-8 text.", path.display())))
 }

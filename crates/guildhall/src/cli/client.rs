@@ -10,7 +10,7 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use hyper::{
     body::{Bytes, Incoming},
     client::conn::http1,
@@ -23,6 +23,7 @@ use tokio::{
 
 use super::{
     failures::Failure,
+    payload::Payload,
     server::{Found, Server},
     target::Target,
 };
@@ -49,6 +50,10 @@ pub(super) struct Answer {
     pub(super) status: StatusCode,
     /// Its `X-Request-Id`, under which the server's log tells of it.
     pub(super) request_id: Option<String>,
+    /// Its `ETag`.
+    pub(super) etag: Option<String>,
+    /// The sign-in that its `Set-Cookie` brings, as `name=value`.
+    pub(super) cookie: Option<String>,
     /// Its body, byte for byte.
     pub(super) body: Bytes,
 }
@@ -65,10 +70,14 @@ pub(super) struct Opened {
 /// What a request carries besides its target.
 #[derive(Debug, Default)]
 pub(super) struct Load {
-    /// JSON text.
-    pub(super) json: Option<Vec<u8>>,
+    /// Its body.
+    pub(super) payload: Payload,
     /// `Last-Event-ID`.
     pub(super) last_event_id: Option<u64>,
+    /// `Idempotency-Key`.
+    pub(super) idempotency_key: Option<String>,
+    /// `If-Match`.
+    pub(super) if_match: Option<String>,
 }
 
 impl Client {
@@ -78,10 +87,19 @@ impl Client {
         Self { server, credential }
     }
 
+    /// A client of the same server that shows a sign-in, `name=value`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when it cannot be sent in a header.
+    pub(super) fn signed_in(&self, cookie: &str) -> Result<Self, Failure> {
+        let credential = Some(secret(header::COOKIE, cookie)?);
+        Ok(Self::new(self.server.clone(), credential))
+    }
+
     /// Sends a request and reads its answer whole, whatever its status.
     ///
     /// # Errors
-    /// [`Failure::Unreached`] when no answer came.
+    /// [`Failure::Unreached`] when no server was there, [`Failure::CutOff`] when no answer came.
     pub(super) async fn ask(
         &self,
         method: Method,
@@ -92,7 +110,7 @@ impl Client {
         let work = async { self.open(method, target, load).await?.whole().await };
         match timeout_at(deadline, work).await {
             Ok(answer) => answer,
-            Err(_) => Err(Failure::Unreached(format!(
+            Err(_) => Err(Failure::CutOff(format!(
                 "the server at {} did not answer within {} seconds.",
                 written(&self.server.find()?.url),
                 ANSWER_TIME_MAX.as_secs()
@@ -103,7 +121,7 @@ impl Client {
     /// Sends a request and waits for the head of its answer.
     ///
     /// # Errors
-    /// [`Failure::Unreached`] when none came.
+    /// [`Failure::Unreached`] when no server was there, [`Failure::CutOff`] when none came.
     pub(super) async fn open(
         &self,
         method: Method,
@@ -172,7 +190,7 @@ fn request(
     method: Method,
     target: &str,
     load: Load,
-) -> Result<Request<Full<Bytes>>, Failure> {
+) -> Result<Request<Payload>, Failure> {
     let host = url.authority().map_or("", |authority| authority.as_str());
     let mut request = Request::builder()
         .method(method)
@@ -189,11 +207,17 @@ fn request(
     if let Some(seq) = load.last_event_id {
         request = request.header("last-event-id", seq);
     }
-    if load.json.is_some() {
-        request = request.header(header::CONTENT_TYPE, "application/json");
+    if let Some(key) = load.idempotency_key {
+        request = request.header("idempotency-key", key);
+    }
+    if let Some(tags) = load.if_match {
+        request = request.header(header::IF_MATCH, tags);
+    }
+    if let Some(kind) = load.payload.kind() {
+        request = request.header(header::CONTENT_TYPE, kind);
     }
     request
-        .body(Full::from(load.json.unwrap_or_default()))
+        .body(load.payload)
         .map_err(|error| Failure::Usage(format!("this is no request: {error}.")))
 }
 
@@ -228,10 +252,15 @@ impl Opened {
         kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
     }
 
+    /// Its `ETag`.
+    pub(super) fn etag(&self) -> Option<&str> {
+        self.headers.get(header::ETAG)?.to_str().ok()
+    }
+
     /// Reads the rest.
     ///
     /// # Errors
-    /// [`Failure::Unreached`] when the connection breaks before the end.
+    /// [`Failure::CutOff`] when the connection breaks before the end.
     pub(super) async fn whole(self) -> Result<Answer, Failure> {
         let Self {
             status,
@@ -241,23 +270,33 @@ impl Opened {
         } = self;
         let body = line.drive(Limited::new(body, ANSWER_BYTES_MAX).collect());
         let body = body.await.map_err(|error| broke(&*error))?.to_bytes();
-        let request_id = headers.get("x-request-id");
-        let request_id = request_id.and_then(|id| id.to_str().ok());
+        let text = |name: &str| {
+            let value = headers.get(name)?.to_str().ok()?;
+            Some(value.to_owned())
+        };
+        // What stands behind the first `;` is for browsers.
+        let cookie =
+            text("set-cookie").and_then(|cookie| cookie.split(';').next().map(str::to_owned));
         Ok(Answer {
             status,
-            request_id: request_id.map(str::to_owned),
+            request_id: text("x-request-id"),
+            etag: text("etag"),
+            cookie,
             body,
         })
     }
 
-    /// The next bytes; `None` at the end, also when the connection broke.
-    pub(super) async fn next(&mut self) -> Option<Bytes> {
-        loop {
-            let frame = self.line.drive(self.body.frame()).await?;
-            if let Ok(bytes) = frame.ok()?.into_data() {
-                return Some(bytes);
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Failure::CutOff`] when the connection broke before the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+        while let Some(frame) = self.line.drive(self.body.frame()).await {
+            if let Ok(bytes) = frame.map_err(|error| broke(&error))?.into_data() {
+                return Ok(Some(bytes));
             }
         }
+        Ok(None)
     }
 }
 
@@ -304,8 +343,11 @@ async fn connect(url: &Uri) -> std::io::Result<TcpStream> {
 }
 
 fn broke(error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::Unreached(format!(
-        "the server ended the connection before its answer was whole ({error}); \
+    // What happened stands behind what the library was doing.
+    let why = std::iter::successors(error.source(), |error| (*error).source()).last();
+    let why = why.map_or_else(|| error.to_string(), ToString::to_string);
+    Failure::CutOff(format!(
+        "the connection ended before the answer was whole ({why}); \
          whether something was changed is not known."
     ))
 }

@@ -4,14 +4,15 @@
 
 use std::collections::HashMap;
 
-use http::{HeaderName, Method};
+use http::{HeaderName, Method, header};
 use serde_json::Value;
 
 use super::{
-    args::Common,
-    client::{Answer, Client, Load, bearer, secret},
+    args::{self, Common, IfMatch, Once},
+    client::{Answer, Client, Load, Opened, bearer, secret},
     failures::Failure,
     output::Output,
+    payload::Payload,
     server::Server,
     target::Target,
 };
@@ -20,6 +21,8 @@ use super::{
 const AGENT_TOKEN: &str = "GUILDHALL_AGENT_TOKEN";
 /// The variable that makes a command speak as the person who made the key.
 const API_KEY: &str = "GUILDHALL_API_KEY";
+/// The variable that makes a command speak as the person who signed in.
+const COOKIE: &str = "GUILDHALL_COOKIE";
 /// The header that carries an agent's token.
 const SERVICE_AGENT: HeaderName = HeaderName::from_static("x-service-agent");
 
@@ -40,10 +43,15 @@ impl Desk {
     pub(super) fn new(common: Common) -> Result<Self, Failure> {
         let server = Server::named(common.url.as_deref(), common.data_dir)?;
         // Never an argument: arguments are seen by everybody who lists processes.
-        let credential = match (variable(AGENT_TOKEN)?, variable(API_KEY)?) {
-            (Some(token), _) => Some(secret(SERVICE_AGENT, &token)?),
-            (None, Some(key)) => Some(bearer(&key)?),
-            (None, None) => None,
+        let credential = match (
+            variable(AGENT_TOKEN)?,
+            variable(API_KEY)?,
+            variable(COOKIE)?,
+        ) {
+            (Some(token), ..) => Some(secret(SERVICE_AGENT, &token)?),
+            (None, Some(key), _) => Some(bearer(&key)?),
+            (None, None, Some(cookie)) => Some(secret(header::COOKIE, &cookie)?),
+            (None, None, None) => None,
         };
         Ok(Self {
             client: Client::new(server, credential),
@@ -63,25 +71,139 @@ impl Desk {
         answer.success()
     }
 
-    /// Changes something.
+    /// Posts, under a key with which the same command can be sent again.
     ///
     /// # Errors
     /// [`Failure::Answered`] when the server says no, or that a person is needed first.
-    pub(super) async fn send(
+    pub(super) async fn post(
+        &self,
+        target: &Target,
+        body: Option<&Value>,
+        once: &Once,
+    ) -> Result<Answer, Failure> {
+        self.post_under(once.key(), target, body).await
+    }
+
+    /// Posts under `key`.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no, or that a person is needed first.
+    pub(super) async fn post_under(
+        &self,
+        key: String,
+        target: &Target,
+        body: Option<&Value>,
+    ) -> Result<Answer, Failure> {
+        let payload = body.map(json).unwrap_or_default();
+        self.post_payload(target, payload, key).await
+    }
+
+    /// Posts any body under `key`.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no, or that a person is needed first.
+    pub(super) async fn post_payload(
+        &self,
+        target: &Target,
+        payload: Payload,
+        key: String,
+    ) -> Result<Answer, Failure> {
+        let load = Load {
+            payload,
+            idempotency_key: Some(key.clone()),
+            ..Load::default()
+        };
+        let asked = self.client.ask(Method::POST, target.as_str(), load).await;
+        let answer = asked.map_err(|failure| match failure {
+            Failure::CutOff(why) => Failure::CutOff(format!(
+                "{why} Send it again with --idempotency-key {key}: then it happens once."
+            )),
+            other => other,
+        })?;
+        answer.success()
+    }
+
+    /// Posts what happens anew each time: signals leave nothing behind, and signing in knows
+    /// nobody yet whose key it could be.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no.
+    pub(super) async fn post_anew(
+        &self,
+        target: &Target,
+        body: Option<&Value>,
+    ) -> Result<Answer, Failure> {
+        self.send(Method::POST, target, body, None).await
+    }
+
+    /// Puts a whole.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no.
+    pub(super) async fn put(
+        &self,
+        target: &Target,
+        body: Option<&Value>,
+    ) -> Result<Answer, Failure> {
+        self.send(Method::PUT, target, body, None).await
+    }
+
+    /// Changes what `target` names.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no.
+    pub(super) async fn patch(
+        &self,
+        target: &Target,
+        body: &Value,
+        if_match: Option<&IfMatch>,
+    ) -> Result<Answer, Failure> {
+        let if_match = if_match.and_then(IfMatch::tags);
+        self.send(Method::PATCH, target, Some(body), if_match).await
+    }
+
+    /// Takes away what `target` names.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no.
+    pub(super) async fn delete(
+        &self,
+        target: &Target,
+        if_match: Option<&IfMatch>,
+    ) -> Result<Answer, Failure> {
+        let if_match = if_match.and_then(IfMatch::tags);
+        self.send(Method::DELETE, target, None, if_match).await
+    }
+
+    async fn send(
         &self,
         method: Method,
         target: &Target,
         body: Option<&Value>,
+        if_match: Option<String>,
     ) -> Result<Answer, Failure> {
-        let json = body.map(|body| body.to_string().into_bytes());
         let load = Load {
-            json,
-            last_event_id: None,
+            payload: body.map(json).unwrap_or_default(),
+            if_match,
+            ..Load::default()
         };
-        self.client
-            .ask(method, target.as_str(), load)
-            .await?
-            .success()
+        let answer = self.client.ask(method, target.as_str(), load).await?;
+        answer.success()
+    }
+
+    /// Begins to read something large.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no.
+    pub(super) async fn open(&self, target: &Target) -> Result<Opened, Failure> {
+        let opened = self
+            .client
+            .open(Method::GET, target.as_str(), Load::default())
+            .await?;
+        if opened.status.is_success() {
+            return Ok(opened);
+        }
+        Err(Failure::Answered(opened.whole().await?))
     }
 
     /// The id of the room that `named` means.
@@ -150,6 +272,45 @@ impl Desk {
             tries.push(bearers(agents.iter(), "name", named));
         }
         only("agents", named, tries)
+    }
+
+    /// Where the entry that a person names is.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when two rooms bear the room's name.
+    pub(super) async fn entry(&self, named: &args::Entry) -> Result<Target, Failure> {
+        let room = self.room_id(&named.room.room).await?;
+        let entry = self.entry_id(&room, &named.entry).await?;
+        Ok(Target::room(&room).then("entries").then(&entry))
+    }
+
+    /// The id of the entry that `named` means in a room: its id, or its number there.
+    pub(super) async fn entry_id(&self, room: &str, named: &str) -> Result<String, Failure> {
+        let seq = match named.parse::<u64>() {
+            Ok(seq) if seq > 0 => seq,
+            _ => return Ok(named.to_owned()),
+        };
+        let page = Target::room(room)
+            .then("entries")
+            .query("after", Some(seq - 1))
+            .query("limit", Some(1));
+        let page: Value = self.get(&page).await?.json()?;
+        let entry = &page["entries"][0];
+        let found = entry["id"].as_str().filter(|_| entry["seq"] == seq);
+        Ok(found.unwrap_or(named).to_owned())
+    }
+
+    /// The id of the document that `named` means on a room's canvas.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when two documents bear the title.
+    pub(super) async fn document_id(&self, room: &str, named: &str) -> Result<String, Failure> {
+        if is_id(named) {
+            return Ok(named.to_owned());
+        }
+        let canvas: Value = self.get(&Target::room(room).then("canvas")).await?.json()?;
+        let documents = items(&canvas, "documents").iter();
+        only("documents", named, vec![bearers(documents, "title", named)])
     }
 
     /// What people call each author and the agent behind it: its handle, else its name.
@@ -224,6 +385,10 @@ pub(super) fn room_name(room: &Value) -> String {
         (Some(slug), _) if !slug.is_empty() => format!("#{slug}"),
         (_, title) => title.unwrap_or("direct message").to_owned(),
     }
+}
+
+fn json(body: &Value) -> Payload {
+    Payload::json(body.to_string().into_bytes())
 }
 
 fn items<'a>(listing: &'a Value, list: &str) -> &'a [Value] {

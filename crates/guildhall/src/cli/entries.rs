@@ -1,21 +1,20 @@
 //! `guildhall post` and `guildhall entries`.
 
-use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
-use http::Method;
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args,
+    args::{self, Once},
+    attachments,
+    bodies::given,
     desk::Desk,
     failures::Failure,
+    input,
     output::{Cell, View},
     target::Target,
 };
-
-/// Bytes of a request body that the server takes. Source: contract 1.11, `BODY_BYTES_MAX`.
-const STDIN_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A post.
 #[derive(Clone, Debug, Args)]
@@ -24,6 +23,17 @@ pub(crate) struct Post {
     room: args::Room,
     /// What it says; `-`, or nothing with a pipe, reads standard input
     text: Option<String>,
+    /// A file that says it
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    from: Option<PathBuf>,
+    /// Reply to this entry, by its id or its number, in its thread
+    #[arg(long, value_name = "ENTRY", value_parser = NonEmptyStringValueParser::new())]
+    thread: Option<String>,
+    /// A file that goes along; may be given more than once
+    #[arg(long = "attach", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    once: Once,
 }
 
 /// What can be done with entries.
@@ -34,7 +44,15 @@ pub(crate) enum Verb {
     List(List),
     /// Shows one entry
     #[command(after_help = "Example:\n  guildhall entries show ops 12")]
-    Show(Show),
+    Show(args::Entry),
+    /// Writes a post; the same as `guildhall post`
+    #[command(
+        after_help = "Example:\n  guildhall entries post ops --thread 12 'it was the cache' --attach build.log"
+    )]
+    Post(Post),
+    /// Takes the text and the files out of an entry, for good
+    #[command(after_help = "Example:\n  guildhall entries redact ops 12 --yes")]
+    Redact(Redact),
 }
 
 /// Which entries to list.
@@ -53,26 +71,30 @@ pub(crate) struct List {
     limit: Option<u32>,
 }
 
-/// One entry.
+/// An entry whose text goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct Redact {
     #[command(flatten)]
-    room: args::Room,
-    /// The entry: its id or its number in the room
-    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    entry: String,
+    entry: args::Entry,
+    /// Do not ask whether to do it
+    #[arg(long)]
+    yes: bool,
 }
 
 const LIST: View = View {
     list: Some("entries"),
     id: "/id",
-    columns: &[
-        ("SEQ", Cell::At("/seq")),
-        ("WHEN", Cell::At("/createdAt")),
-        ("AUTHOR", Cell::At("/authorName")),
-        ("TEXT", Cell::Of(words)),
-    ],
+    columns: COLUMNS,
 };
+
+/// How a run of entries looks.
+pub(super) const COLUMNS: &[(&str, Cell)] = &[
+    ("SEQ", Cell::At("/seq")),
+    ("WHEN", Cell::At("/createdAt")),
+    ("AUTHOR", Cell::At("/authorName")),
+    ("REPLIES", Cell::Of(replies)),
+    ("TEXT", Cell::Of(words)),
+];
 
 const ENTRY: View = View {
     list: None,
@@ -82,6 +104,11 @@ const ENTRY: View = View {
         ("When", Cell::At("/createdAt")),
         ("Author", Cell::At("/authorName")),
         ("Text", Cell::Of(words)),
+        ("Files", Cell::Of(files)),
+        ("Reactions", Cell::Of(reactions)),
+        ("Reply to", Cell::At("/threadRootEntryId")),
+        ("Replies", Cell::Of(replies)),
+        ("Redacted", Cell::At("/redactedAt")),
         ("Id", Cell::At("/id")),
     ],
 };
@@ -97,14 +124,29 @@ const POSTED: View = View {
 
 /// Runs `guildhall post`.
 pub(super) async fn post(desk: &Desk, ask: Post) -> Result<(), Failure> {
-    let text = match ask.text {
-        Some(text) if text != "-" => text,
-        given => from_stdin(given.is_some())?,
-    };
+    let text = text(ask.text, ask.from.as_deref(), ask.files.is_empty())?;
     let room = desk.room_id(&ask.room.room).await?;
+    let thread = match &ask.thread {
+        Some(entry) => Some(desk.entry_id(&room, entry).await?),
+        None => None,
+    };
+    let key = ask.once.key();
+    let attachments = if ask.files.is_empty() {
+        None
+    } else {
+        Some(
+            attachments::send(desk, &room, &ask.files, &key)
+                .await?
+                .ids()?,
+        )
+    };
+    let body = given(json!({
+        "text": text,
+        "threadRootEntryId": thread,
+        "attachmentIds": attachments,
+    }));
     let target = Target::room(&room).then("entries");
-    let body = json!({"text": text});
-    let answer = desk.send(Method::POST, &target, Some(&body)).await?;
+    let answer = desk.post_under(key, &target, Some(&body)).await?;
     desk.output.show(&answer, &POSTED)
 }
 
@@ -112,7 +154,21 @@ pub(super) async fn post(desk: &Desk, ask: Post) -> Result<(), Failure> {
 pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => list(desk, ask).await,
-        Verb::Show(ask) => show(desk, ask).await,
+        Verb::Post(ask) => post(desk, ask).await,
+        Verb::Show(ask) => {
+            let target = desk.entry(&ask).await?;
+            show(desk, desk.get(&target).await?).await
+        }
+        Verb::Redact(ask) => {
+            let target = desk.entry(&ask.entry).await?;
+            if !ask.yes {
+                let (entry, room) = (&ask.entry.entry, &ask.entry.room.room);
+                input::agreement(&format!(
+                    "Take the text and the files of {entry} in {room} out, for good?"
+                ))?;
+            }
+            show(desk, desk.delete(&target, None).await?).await
+        }
     }
 }
 
@@ -128,11 +184,7 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
         return desk.output.show(&answer, &LIST);
     }
     let mut page: Value = answer.json()?;
-    let names = desk.author_names().await?;
-    for entry in page["entries"].as_array_mut().into_iter().flatten() {
-        let author = entry["authorId"].as_str().unwrap_or_default();
-        entry["authorName"] = names.get(author).map_or(author, String::as_str).into();
-    }
+    name_authors(desk, page["entries"].as_array_mut().into_iter().flatten()).await?;
     desk.output.show_value(&page, &LIST)?;
     if page["hasMore"] == Value::Bool(true) {
         let (option, seq) = match ask.after {
@@ -144,66 +196,82 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn show(desk: &Desk, ask: Show) -> Result<(), Failure> {
-    let room = desk.room_id(&ask.room.room).await?;
-    let entries = Target::room(&room).then("entries");
-    let id = match ask.entry.parse::<u64>() {
-        Ok(seq) if seq > 0 => {
-            let page = entries
-                .clone()
-                .query("after", Some(seq - 1))
-                .query("limit", Some(1));
-            let page: Value = desk.get(&page).await?.json()?;
-            let entry = &page["entries"][0];
-            let found = entry["id"].as_str().filter(|_| entry["seq"] == seq);
-            found.unwrap_or(&ask.entry).to_owned()
-        }
-        _ => ask.entry,
-    };
-    let answer = desk.get(&entries.then(&id)).await?;
+async fn show(desk: &Desk, answer: super::client::Answer) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(&answer, &ENTRY);
     }
     let mut entry: Value = answer.json()?;
-    let names = desk.author_names().await?;
-    let author = entry["authorId"].as_str().unwrap_or_default();
-    entry["authorName"] = names.get(author).map_or(author, String::as_str).into();
+    name_authors(desk, [&mut entry]).await?;
     desk.output.show_value(&entry, &ENTRY)
 }
 
-/// What standard input says, without the line's end that `echo` adds.
-fn from_stdin(asked_for: bool) -> Result<String, Failure> {
-    let stdin = io::stdin();
-    if !asked_for && stdin.is_terminal() {
-        let how = "say what to post, as an argument or through a pipe.";
-        return Err(Failure::Usage(how.to_owned()));
+/// Adds what people call the authors of these entries.
+pub(super) async fn name_authors(
+    desk: &Desk,
+    entries: impl IntoIterator<Item = &mut Value>,
+) -> Result<(), Failure> {
+    let names = desk.author_names().await?;
+    for entry in entries {
+        let author = entry["authorId"].as_str().unwrap_or_default();
+        entry["authorName"] = names.get(author).map_or(author, String::as_str).into();
     }
-    let mut text = Vec::new();
-    stdin
-        .lock()
-        .take(STDIN_BYTES_MAX + 1)
-        .read_to_end(&mut text)?;
-    if text.len() as u64 > STDIN_BYTES_MAX {
-        return Err(Failure::Usage(
-            "standard input holds more than a post can.".to_owned(),
-        ));
-    }
-    let mut text = String::from_utf8(text)
-        .map_err(|_| Failure::Usage("standard input is no UTF-8 text.".to_owned()))?;
-    if text.ends_with('\n') {
-        text.pop();
-        if text.ends_with('\r') {
-            text.pop();
-        }
-    }
-    Ok(text)
+    Ok(())
 }
 
-/// A post's text, or the code of what a notice tells.
-fn words(entry: &Value) -> String {
-    let text = entry["text"].as_str().unwrap_or_default();
-    match entry["notice"]["code"].as_str() {
-        Some(code) if text.is_empty() => format!("({code})"),
-        _ => text.to_owned(),
+/// What a post says. One that brings files need not say anything, so it waits for no pipe.
+fn text(text: Option<String>, from: Option<&Path>, is_needed: bool) -> Result<String, Failure> {
+    match (text, from) {
+        (Some(text), _) if text != "-" => Ok(text),
+        (Some(_), _) => input::text_of(Path::new("-")),
+        (None, Some(file)) => input::text_of(file),
+        (None, None) if !is_needed => Ok(String::new()),
+        (None, None) if input::is_typed() => Err(Failure::Usage(
+            "say what to post, as an argument or through a pipe.".to_owned(),
+        )),
+        (None, None) => input::text_of(Path::new("-")),
     }
+}
+
+/// A post's text, what became of it, or the code of what a notice tells; then its files.
+pub(super) fn words(entry: &Value) -> String {
+    let text = entry["text"].as_str().unwrap_or_default();
+    let mut words = match (&entry["redactedAt"], entry["notice"]["code"].as_str()) {
+        (Value::String(_), _) => "(redacted)".to_owned(),
+        (_, Some(code)) if text.is_empty() => format!("({code})"),
+        _ => text.to_owned(),
+    };
+    for file in entry["attachments"].as_array().into_iter().flatten() {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(&format!("[{}]", file["name"].as_str().unwrap_or_default()));
+    }
+    words
+}
+
+fn files(entry: &Value) -> String {
+    let files = entry["attachments"].as_array().into_iter().flatten();
+    let lines = files.map(|file| {
+        let text = |member: &str| super::text::of(&file[member]);
+        format!("{} ({} bytes) {}", text("name"), text("size"), text("id"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// How often which emoji was given.
+pub(super) fn reactions(entry: &Value) -> String {
+    let reactions = entry["reactions"].as_array().into_iter().flatten();
+    let reactions = reactions.map(|reaction| {
+        let count = reaction["authorIds"].as_array().map_or(0, Vec::len);
+        format!("{} {count}", reaction["emoji"].as_str().unwrap_or_default())
+    });
+    reactions.collect::<Vec<_>>().join(", ")
+}
+
+/// How many replies an entry has, if any.
+fn replies(entry: &Value) -> String {
+    let count = entry["threadReplyCount"]
+        .as_u64()
+        .filter(|count| *count > 0);
+    count.map(|count| count.to_string()).unwrap_or_default()
 }

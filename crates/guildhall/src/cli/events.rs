@@ -15,10 +15,12 @@ use tokio::{
 use super::{
     client::{Load, Opened},
     desk::{Desk, names_of, room_name},
+    entries,
     failures::Failure,
     frames::{Frame, Frames},
     output::say,
     target::Target,
+    text,
 };
 
 /// Least time from one attempt to connect to the next. Source: contract 1.10, `retry: 1000`.
@@ -123,8 +125,8 @@ impl Follower<'_> {
         let log = self.cursor.and(self.log.as_ref());
         let target = self.target.clone().query("log", log);
         let load = Load {
-            json: None,
             last_event_id: self.cursor,
+            ..Load::default()
         };
         let opened = self.desk.client.open(Method::GET, target.as_str(), load);
         let opened = timeout(SILENCE_MAX, opened)
@@ -139,7 +141,7 @@ impl Follower<'_> {
     /// Prints frames until the stream ends, however it does.
     async fn read(&mut self, mut stream: Opened) -> Result<(), Failure> {
         let mut frames = Frames::default();
-        while let Ok(Some(bytes)) = timeout(SILENCE_MAX, stream.next()).await {
+        while let Ok(Ok(Some(bytes))) = timeout(SILENCE_MAX, stream.next()).await {
             let Ok(frames) = frames.take(&bytes) else {
                 let why = "the server sent an event that is too long to be one.";
                 return Err(Failure::Unreadable(why.to_owned()));
@@ -213,8 +215,17 @@ impl Follower<'_> {
 
     /// What an event is about: a post's text, a name, else all that is known.
     fn detail(&self, data: &Value) -> String {
-        if let Some(text) = data.pointer("/entry/text").and_then(Value::as_str) {
-            return text.to_owned();
+        if data["entry"].is_object() {
+            return entries::words(&data["entry"]);
+        }
+        if data["reactions"].is_array() {
+            return entries::reactions(data);
+        }
+        if let Some(title) = data.pointer("/document/title").and_then(Value::as_str) {
+            return format!("{} {title}", text::of(&data["change"]));
+        }
+        if data["keys"].is_array() {
+            return text::of(&data["keys"]);
         }
         if data["room"].is_object() {
             return room_name(&data["room"]);
@@ -236,7 +247,7 @@ impl Follower<'_> {
 /// Whether trying again may help.
 fn may_pass(failure: &Failure) -> bool {
     match failure {
-        Failure::Unreached(_) => true,
+        Failure::Unreached(_) | Failure::CutOff(_) => true,
         Failure::Answered(answer) => {
             answer.status.is_server_error() || answer.status == http::StatusCode::TOO_MANY_REQUESTS
         }

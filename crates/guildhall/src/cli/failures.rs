@@ -24,8 +24,10 @@ const PERSON_NEEDED: u8 = 5;
 pub(super) enum Failure {
     /// The command line cannot be carried out as it stands.
     Usage(String),
-    /// No server was reached, or it went away before it answered.
+    /// No server was reached.
     Unreached(String),
+    /// The server, or the way to it, went away before the answer was whole.
+    CutOff(String),
     /// The server answered something else than a success.
     Answered(Answer),
     /// A success whose body cannot be understood.
@@ -45,7 +47,7 @@ impl Failure {
     pub(super) fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => USAGE,
-            Self::Unreached(_) => UNREACHED,
+            Self::Unreached(_) | Self::CutOff(_) => UNREACHED,
             Self::Answered(answer) => code_of(answer.status),
             Self::Unreadable(_) => FAULT,
             // Whoever closed the pipe has read enough.
@@ -65,7 +67,7 @@ impl Failure {
             Self::Answered(answer) => sentence(answer).into_bytes(),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Vec::new(),
             Self::Io(error) => format!("guildhall: {error}\n").into_bytes(),
-            Self::Usage(why) | Self::Unreached(why) | Self::Unreadable(why) => {
+            Self::Usage(why) | Self::Unreached(why) | Self::CutOff(why) | Self::Unreadable(why) => {
                 format!("guildhall: {}\n", text::one_line(why)).into_bytes()
             }
         }
@@ -107,6 +109,9 @@ fn sentence(answer: &Answer) -> String {
         for problem in texts(problems) {
             message.push_str(&format!("  {}: {problem}\n", text::one_line(field)));
         }
+    }
+    if let Some(etag) = details["currentETag"].as_str() {
+        message.push_str(&format!("  its ETag is {} now\n", text::one_line(etag)));
     }
     message
 }

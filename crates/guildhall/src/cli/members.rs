@@ -1,11 +1,10 @@
 //! `guildhall members`.
 
 use clap::{Args, Subcommand};
-use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, ResponseMode},
+    args::{self, Once, ResponseMode},
     bodies::given,
     desk::{Desk, name_of},
     failures::Failure,
@@ -47,6 +46,8 @@ pub(crate) struct Add {
     /// When an agent answers here [default: its own mode, `always` in a direct message]
     #[arg(long, value_enum)]
     mode: Option<ResponseMode>,
+    #[command(flatten)]
+    once: Once,
 }
 
 /// A member and what becomes of it.
@@ -97,18 +98,18 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let author = desk.author_id(&ask.member.author.author).await?;
             let mode = ask.mode.and_then(args::word);
             let body = given(json!({"authorId": author, "responseMode": mode}));
-            let answer = desk.send(Method::POST, &target, Some(&body)).await?;
+            let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &MEMBER)
         }
         Verb::Update(ask) => {
             let target = member(desk, &ask.member).await?;
             let body = json!({"responseMode": args::word(ask.mode)});
-            let answer = desk.send(Method::PATCH, &target, Some(&body)).await?;
+            let answer = desk.patch(&target, &body, None).await?;
             desk.output.show(&answer, &MEMBER)
         }
         Verb::Remove(ask) => {
             let target = member(desk, &ask).await?;
-            desk.send(Method::DELETE, &target, None).await?;
+            desk.delete(&target, None).await?;
             let (author, room) = (&ask.author.author, &ask.room.room);
             desk.output
                 .done(&format!("{author} is no member of {room} any more."))

@@ -2,29 +2,42 @@
 //! It is a client like any other: it opens neither the database nor a file of the data folder
 //! but the one that says where the server is, and it decides nothing that the server decides.
 
+mod accounts;
 mod agents;
 mod api;
 mod args;
+mod attachments;
 mod authors;
 mod bodies;
+mod canvas;
 mod client;
+mod content;
 mod desk;
 mod documents;
 mod entries;
 mod events;
+mod export;
 mod failures;
+mod files;
 mod frames;
+mod input;
+mod keys;
 mod members;
 mod openapi;
 mod operations;
 mod output;
+mod payload;
+mod reactions;
 mod read_cursors;
 mod rooms;
+mod search;
 mod server;
+mod settings;
 mod signals;
 mod status;
 mod target;
 mod text;
+mod threads;
 mod tokens;
 mod whoami;
 
@@ -43,7 +56,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  guildhall status")]
     Status(Single<status::Ask>),
     /// Shows who the server takes you for
-    #[command(after_help = "Example:\n  guildhall whoami")]
+    #[command(
+        after_help = "The first of these that is set says who you are; without any it is your user on this computer:\n  GUILDHALL_AGENT_TOKEN  an agent's token\n  GUILDHALL_API_KEY      a person's key\n  GUILDHALL_COOKIE       a sign-in\n\nExample:\n  guildhall whoami"
+    )]
     Whoami(Single<Nothing>),
     /// Rooms: channels and direct messages
     Rooms(Noun<rooms::Verb>),
@@ -51,11 +66,24 @@ pub(crate) enum Command {
     Members(Noun<members::Verb>),
     /// Writes a post
     #[command(
-        after_help = "Examples:\n  guildhall post ops 'the build is green'\n  git log -1 | guildhall post '#ops' -"
+        after_help = "Examples:\n  guildhall post ops 'the build is green'\n  git log -1 | guildhall post '#ops' -\n  guildhall post ops --thread 12 'it was the cache' --attach build.log"
     )]
     Post(Single<entries::Post>),
     /// What was written in a room
     Entries(Noun<entries::Verb>),
+    /// Threads: entries and the replies to them
+    Threads(Noun<threads::Verb>),
+    /// Reactions to entries
+    Reactions(Noun<reactions::Verb>),
+    /// Files that go along with posts
+    Attachments(Noun<attachments::Verb>),
+    /// Finds entries by their words, newest first
+    #[command(
+        after_help = "Examples:\n  guildhall search green build\n  guildhall search --room ops cache"
+    )]
+    Search(Single<search::Ask>),
+    /// The documents of a room
+    Canvas(Noun<canvas::Verb>),
     /// How far you have read a room
     ReadCursor(Noun<read_cursors::Verb>),
     /// Tells a room that you type or look at something
@@ -67,6 +95,12 @@ pub(crate) enum Command {
     Agents(Noun<agents::Verb>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
+    /// People's accounts, and signing in and out
+    Accounts(Noun<accounts::Verb>),
+    /// API keys with which people's programs speak
+    Keys(Noun<keys::Verb>),
+    /// What the owner can set
+    Settings(Noun<settings::Verb>),
     /// Follows what happens, also across restarts of the server
     #[command(
         after_help = "Examples:\n  guildhall events --jsonl\n  guildhall events --scope hall --after 120"
@@ -125,11 +159,19 @@ impl Command {
             Self::Members(it) => &it.common,
             Self::Post(it) => &it.common,
             Self::Entries(it) => &it.common,
+            Self::Threads(it) => &it.common,
+            Self::Reactions(it) => &it.common,
+            Self::Attachments(it) => &it.common,
+            Self::Search(it) => &it.common,
+            Self::Canvas(it) => &it.common,
             Self::ReadCursor(it) => &it.common,
             Self::Signal(it) => &it.common,
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
             Self::Tokens(it) => &it.common,
+            Self::Accounts(it) => &it.common,
+            Self::Keys(it) => &it.common,
+            Self::Settings(it) => &it.common,
             Self::Events(it) => &it.common,
             Self::Api(it) => &it.common,
         }
@@ -146,11 +188,19 @@ impl Command {
             Self::Members(it) => members::run(&desk, it.verb).await?,
             Self::Post(it) => entries::post(&desk, it.ask).await?,
             Self::Entries(it) => entries::run(&desk, it.verb).await?,
+            Self::Threads(it) => threads::run(&desk, it.verb).await?,
+            Self::Reactions(it) => reactions::run(&desk, it.verb).await?,
+            Self::Attachments(it) => attachments::run(&desk, it.verb).await?,
+            Self::Search(it) => search::run(&desk, it.ask).await?,
+            Self::Canvas(it) => canvas::run(&desk, it.verb).await?,
             Self::ReadCursor(it) => read_cursors::run(&desk, it.verb).await?,
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
+            Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
+            Self::Keys(it) => keys::run(&desk, it.verb).await?,
+            Self::Settings(it) => settings::run(&desk, it.verb).await?,
             Self::Events(it) => events::run(&desk, it.ask).await?,
             Self::Openapi(_) => openapi::run(&desk).await?,
             Self::Metrics(_) => openapi::metrics(&desk).await?,

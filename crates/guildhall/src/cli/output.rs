@@ -53,6 +53,8 @@ pub(super) enum Cell {
     At(&'static str),
     /// What this makes of the item.
     Of(fn(&Value) -> String),
+    /// The `ETag` that came with the object.
+    Tag,
 }
 
 impl Output {
@@ -97,12 +99,40 @@ impl Output {
                     .map_err(|error| Failure::Unreadable(error.to_string()))?;
                 items.iter().try_for_each(|item| self.json_line(item.get()))
             }
-            Form::Ids | Form::People => self.show_value(&answer.json()?, view),
+            Form::Ids | Form::People => {
+                self.show_with_tag(&answer.json()?, answer.etag.as_deref(), view)
+            }
+        }
+    }
+
+    /// Prints a page of a list; people are told how to see the next one.
+    pub(super) fn show_page(&self, answer: &Answer, view: &View) -> Result<(), Failure> {
+        self.show(answer, view)?;
+        if self.is_for_people() {
+            self.note_next(&answer.json()?);
+        }
+        Ok(())
+    }
+
+    /// Tells people how to see what follows a page.
+    pub(super) fn note_next(&self, page: &Value) {
+        if let Some(next) = page["nextCursor"].as_str() {
+            self.note(&format!("There are more: --cursor {next}"));
         }
     }
 
     /// Prints an answer that was read already, for people or as ids.
     pub(super) fn show_value(&self, value: &Value, view: &View) -> Result<(), Failure> {
+        self.show_with_tag(value, None, view)
+    }
+
+    /// The same, with the tag that came with it.
+    pub(super) fn show_with_tag(
+        &self,
+        value: &Value,
+        tag: Option<&str>,
+        view: &View,
+    ) -> Result<(), Failure> {
         let one = std::slice::from_ref(value);
         let items = match view.list {
             Some(list) => value[list].as_array().map_or(&[][..], Vec::as_slice),
@@ -120,12 +150,12 @@ impl Output {
             table.set_header(view.columns.iter().map(|(title, _)| *title));
             table.add_rows(items.iter().map(|item| {
                 let cells = view.columns.iter();
-                cells.map(|(_, cell)| self.cell(cell, item))
+                cells.map(|(_, cell)| self.cell(cell, item, tag))
             }));
         } else {
             table.add_rows(items.iter().flat_map(|item| {
                 let rows = view.columns.iter();
-                rows.map(|(title, cell)| [(*title).to_owned(), self.cell(cell, item)])
+                rows.map(|(title, cell)| [(*title).to_owned(), self.cell(cell, item, tag)])
             }));
         }
         self.table(table)
@@ -204,10 +234,11 @@ impl Output {
         }
     }
 
-    fn cell(&self, cell: &Cell, item: &Value) -> String {
+    fn cell(&self, cell: &Cell, item: &Value, tag: Option<&str>) -> String {
         let text = match cell {
             Cell::At(pointer) => item.pointer(pointer).map(text::of).unwrap_or_default(),
             Cell::Of(make) => make(item),
+            Cell::Tag => tag.unwrap_or_default().to_owned(),
         };
         self.safe(&text)
     }

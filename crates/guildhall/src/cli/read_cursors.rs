@@ -1,7 +1,6 @@
 //! `guildhall read-cursor`.
 
 use clap::{Args, Subcommand};
-use http::Method;
 use serde_json::json;
 
 use super::{
@@ -65,7 +64,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
                 (_, Some(first)) => json!({"lastReadSeq": first - 1, "allowBack": true}),
                 (seq, None) => json!({"lastReadSeq": seq.unwrap_or(NEWEST)}),
             };
-            desk.send(Method::PUT, &target, Some(&body)).await?
+            desk.put(&target, Some(&body)).await?
         }
     };
     desk.output.show(&answer, &READ_CURSOR)

@@ -1,14 +1,13 @@
 //! `guildhall rooms`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Switch},
+    args::{self, IfMatch, Once, Switch},
     bodies::{changes, given},
     desk::{Desk, name_of, room_name},
-    events,
+    events, export,
     failures::Failure,
     output::{Cell, View},
     target::Target,
@@ -35,13 +34,16 @@ pub(crate) enum Verb {
     Update(Update),
     /// Makes a room readable only
     #[command(after_help = "Example:\n  guildhall rooms archive ops")]
-    Archive(args::Room),
+    Archive(Archive),
     /// Makes an archived room writable again
     #[command(after_help = "Example:\n  guildhall rooms restore ops")]
-    Restore(args::Room),
+    Restore(Archive),
     /// Follows what happens in one room; it begins with the room as it is
     #[command(after_help = "Example:\n  guildhall rooms events ops --jsonl")]
     Events(RoomEvents),
+    /// Writes a whole room as lines of JSON, and checks that they are whole
+    #[command(after_help = "Example:\n  guildhall rooms export ops --out ops.jsonl")]
+    Export(export::Ask),
 }
 
 /// Which rooms to list.
@@ -84,6 +86,8 @@ pub(crate) struct Create {
     /// An agent that becomes a member; may be given more than once
     #[arg(long = "agent", value_name = "AGENT")]
     agents: Vec<String>,
+    #[command(flatten)]
+    once: Once,
 }
 
 /// A room and what becomes of it.
@@ -93,6 +97,17 @@ pub(crate) struct Update {
     room: args::Room,
     #[command(flatten)]
     change: Change,
+    #[command(flatten)]
+    if_match: IfMatch,
+}
+
+/// A room that is archived or restored.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Archive {
+    #[command(flatten)]
+    room: args::Room,
+    #[command(flatten)]
+    if_match: IfMatch,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -185,6 +200,7 @@ const ROOM: View = View {
         ("Turns per hour", Cell::At("/maxAutoTurnsPerHour")),
         ("Created", Cell::At("/createdAt")),
         ("Last activity", Cell::At("/lastActivityAt")),
+        ("ETag", Cell::Tag),
         ("Id", Cell::At("/id")),
     ],
 };
@@ -200,14 +216,15 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Create(ask) => create(desk, ask).await,
         Verb::Update(ask) => {
             let change = change(desk, ask.change).await?;
-            patch(desk, &ask.room.room, &change).await
+            patch(desk, &ask.room, &change, &ask.if_match).await
         }
-        Verb::Archive(room) => patch(desk, &room.room, &json!({"archived": true})).await,
-        Verb::Restore(room) => patch(desk, &room.room, &json!({"archived": false})).await,
+        Verb::Archive(ask) => archive(desk, &ask, true).await,
+        Verb::Restore(ask) => archive(desk, &ask, false).await,
         Verb::Events(ask) => {
             let id = desk.room_id(&ask.room.room).await?;
             events::follow(desk, Target::room(&id).then("events"), ask.position).await
         }
+        Verb::Export(ask) => export::run(desk, ask).await,
     }
 }
 
@@ -238,7 +255,7 @@ async fn create(desk: &Desk, ask: Create) -> Result<(), Failure> {
     });
     let body = given(body);
     let answer = desk
-        .send(Method::POST, &Target::new("/api/rooms"), Some(&body))
+        .post(&Target::new("/api/rooms"), Some(&body), &ask.once)
         .await?;
     desk.output.show(&answer, &ROOM)
 }
@@ -284,9 +301,19 @@ async fn change(desk: &Desk, change: Change) -> Result<Value, Failure> {
     changes(body, "rooms update")
 }
 
-async fn patch(desk: &Desk, room: &str, change: &Value) -> Result<(), Failure> {
-    let target = Target::room(&desk.room_id(room).await?);
-    let answer = desk.send(Method::PATCH, &target, Some(change)).await?;
+async fn archive(desk: &Desk, ask: &Archive, archived: bool) -> Result<(), Failure> {
+    let change = json!({"archived": archived});
+    patch(desk, &ask.room, &change, &ask.if_match).await
+}
+
+async fn patch(
+    desk: &Desk,
+    room: &args::Room,
+    change: &Value,
+    if_match: &IfMatch,
+) -> Result<(), Failure> {
+    let target = Target::room(&desk.room_id(&room.room).await?);
+    let answer = desk.patch(&target, change, Some(if_match)).await?;
     desk.output.show(&answer, &ROOM)
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Found {
 }
 
 /// A server, by its address or by its data folder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Server {
     /// At this address.
     At(Uri),

@@ -1,7 +1,6 @@
 //! `guildhall signal`.
 
 use clap::{Args, ValueEnum};
-use http::Method;
 use serde_json::json;
 
 use super::{
@@ -45,6 +44,6 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
         "documentId": ask.document,
     }));
     let target = Target::room(&room).then("signals");
-    desk.send(Method::POST, &target, Some(&body)).await?;
+    desk.post_anew(&target, Some(&body)).await?;
     desk.output.done("Signal sent.")
 }

@@ -3,6 +3,8 @@
 
 use std::fmt::{Display, Write};
 
+use super::args::Page;
+
 /// The path and query of one request.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
@@ -56,6 +58,11 @@ impl Target {
             encode(&value.to_string(), &mut self.text);
         }
         self
+    }
+
+    /// Adds which page of a list is asked for.
+    pub(super) fn page(self, page: Page) -> Self {
+        self.query("limit", page.limit).query("cursor", page.cursor)
     }
 
     /// As it goes into the request line.

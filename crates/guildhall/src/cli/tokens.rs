@@ -2,11 +2,10 @@
 //! it is never an argument.
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
-use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    args,
+    args::{self, Once},
     desk::Desk,
     failures::Failure,
     output::{Cell, View},
@@ -39,6 +38,8 @@ pub(crate) struct Mint {
     /// What it is for, 1 to 80 characters
     #[arg(long)]
     label: String,
+    #[command(flatten)]
+    once: Once,
 }
 
 /// One token.
@@ -81,7 +82,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Mint(ask) => {
             let target = target(desk, &ask.agent).await?;
             let body = json!({"label": ask.label});
-            let answer = desk.send(Method::POST, &target, Some(&body)).await?;
+            let answer = desk.post(&target, Some(&body), &ask.once).await?;
             if !desk.output.is_for_people() {
                 return desk.output.show(&answer, &MINTED);
             }
@@ -106,7 +107,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
                 return Err(Failure::Usage(why.to_owned()));
             }
             let target = target(desk, &ask.agent).await?.then(&ask.token_id);
-            desk.send(Method::DELETE, &target, None).await?;
+            desk.delete(&target, None).await?;
             desk.output
                 .done(&format!("Token {} is revoked.", ask.token_id))
         }

@@ -112,3 +112,29 @@ fn a_follower_nobody_reads_any_more_ends_in_peace() {
     house.done(&["post", "team", "is anybody there?"]);
     assert_eq!(closed.ended(), (Some(0), String::new()));
 }
+
+#[test]
+fn people_read_what_became_of_entries_documents_and_settings() {
+    let house = House::open();
+    house.done(&["post", "team", "a secret"]);
+    house.done(&["reactions", "add", "team", "1", "🎉"]);
+    house.done(&["entries", "redact", "team", "1", "--yes"]);
+    house.done(&["canvas", "open", "team", "json", "[]", "--title", "Plan"]);
+    house.done(&["settings", "set", "rooms.maxAgentDepth", "5"]);
+    let mut follower = house.follow(&["events", "--after", "0"]);
+    for (event, told) in [
+        ("entry_reactions", "🎉 1"),
+        ("entry_redacted", "(redacted)"),
+        ("canvas_document", "opened Plan"),
+        ("settings_changed", "rooms.maxAgentDepth"),
+    ] {
+        let line = loop {
+            let line = follower.line();
+            assert!(!line.contains("a secret"), "{line}");
+            if line.contains(event) {
+                break line;
+            }
+        };
+        assert!(line.ends_with(told), "{line}");
+    }
+}

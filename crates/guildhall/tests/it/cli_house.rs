@@ -45,6 +45,20 @@ impl House {
         house
     }
 
+    /// A house in which people sign in, with nobody in it yet.
+    pub(crate) fn with_accounts() -> Self {
+        let mut house = Self::empty();
+        let data_dir = house.scratch.path().join("data");
+        house.server = Some(Server::start_with(&data_dir, 0, &["--auth", "login"]));
+        house
+    }
+
+    /// What the first account is made with.
+    pub(crate) fn setup_code(&self) -> String {
+        let code = std::fs::read_to_string(self.scratch.path().join("data/setup-code"));
+        code.unwrap().trim().to_owned()
+    }
+
     /// Starts the server, wherever a port is free.
     pub(crate) fn start(&mut self) {
         self.server = Some(Server::start(&self.scratch.path().join("data"), 0));
@@ -69,6 +83,8 @@ impl House {
             .env("GUILDHALL_DATA_DIR", self.scratch.path().join("data"))
             .env_remove("GUILDHALL_URL")
             .env_remove("GUILDHALL_AGENT_TOKEN")
+            .env_remove("GUILDHALL_API_KEY")
+            .env_remove("GUILDHALL_COOKIE")
             .stdin(Stdio::null());
         command
     }
@@ -85,15 +101,12 @@ impl House {
 
     /// Runs a command that reads `input`.
     pub(crate) fn run_with(&self, input: &[u8], args: &[&str]) -> Outcome {
-        let mut child = self
-            .command(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        child.wait_with_output().unwrap().into()
+        fed(&mut self.command(args), input)
+    }
+
+    /// Runs a command with a variable set, which reads `input`.
+    pub(crate) fn run_where(&self, variable: (&str, &str), input: &[u8], args: &[&str]) -> Outcome {
+        fed(self.command(args).env(variable.0, variable.1), input)
     }
 
     /// Runs a command that must do what it is asked; its standard output.
@@ -101,6 +114,22 @@ impl House {
         let outcome = self.run(args);
         assert_eq!((outcome.code, &*outcome.stderr), (0, ""), "{args:?}");
         outcome.stdout
+    }
+
+    /// Runs a command that the server must refuse; the code of its refusal.
+    pub(crate) fn refused(&self, args: &[&str]) -> String {
+        let args: Vec<_> = args.iter().copied().chain(["--json"]).collect();
+        let outcome = self.run(&args);
+        assert_eq!((outcome.code, &*outcome.stdout), (1, ""), "{args:?}");
+        let envelope: Value = serde_json::from_str(&outcome.stderr).unwrap();
+        envelope["code"].as_str().unwrap().to_owned()
+    }
+
+    /// Writes a file into the house's folder; its path.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.scratch.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
     }
 
     /// What the server answers to the command's `--json`.
@@ -197,6 +226,17 @@ impl From<std::process::Output> for Outcome {
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
     }
+}
+
+fn fed(command: &mut Command, input: &[u8]) -> Outcome {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap().into()
 }
 
 fn outcome(command: &mut Command) -> Outcome {

@@ -10,7 +10,12 @@ fn json_is_the_servers_answer_byte_for_byte() {
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     house.run(&["tokens", "mint", "ada", "--label", "x"]);
     house.done(&["post", "team", "tab\there, \u{202e}turned\u{9b}, 漢"]);
+    house.done(&["canvas", "open", "team", "json", "[]", "--title", "Plan"]);
     let room = house.done(&["rooms", "list", "-q"]).trim().to_owned();
+    let document = house
+        .done(&["canvas", "list", "team", "-q"])
+        .trim()
+        .to_owned();
     let agent = house.done(&["agents", "list", "-q"]).trim().to_owned();
     let author = house
         .done(&["authors", "show", "ada", "-q"])
@@ -49,6 +54,19 @@ fn json_is_the_servers_answer_byte_for_byte() {
         ("agents list", "/api/agents".to_owned()),
         ("agents show ada", format!("/api/agents/{agent}")),
         ("tokens list ada", format!("/api/agents/{agent}/tokens")),
+        ("keys list", "/api/auth/keys".to_owned()),
+        ("settings list", "/api/settings".to_owned()),
+        ("threads list", "/api/rooms/threads".to_owned()),
+        (
+            "threads show team 1",
+            format!("/api/rooms/{room}/threads/{entry}"),
+        ),
+        ("search turned", "/api/search?q=turned".to_owned()),
+        ("canvas list team", format!("/api/rooms/{room}/canvas")),
+        (
+            "canvas show team Plan",
+            format!("/api/rooms/{room}/canvas/{document}"),
+        ),
     ] {
         let words: Vec<_> = words.split(' ').chain(["--json"]).collect();
         assert_eq!(house.done(&words), house.body(&path), "{words:?}");

@@ -7,11 +7,16 @@
     reason = "a test says what went wrong by failing"
 )]
 
+mod cli_accounts;
 mod cli_agents;
+mod cli_canvas;
 mod cli_events;
+mod cli_files;
 mod cli_house;
 mod cli_output;
 mod cli_parity;
 mod cli_rooms;
+mod cli_settings;
+mod cli_talk;
 mod kill;
 mod server;

@@ -23,11 +23,17 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server on `data_dir`; port 0 picks a free one.
     pub(crate) fn start(data_dir: &Path, port: u16) -> Self {
+        Self::start_with(data_dir, port, &[])
+    }
+
+    /// The same with further arguments.
+    pub(crate) fn start_with(data_dir: &Path, port: u16, args: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
             .arg("serve")
             .arg("--data-dir")
             .arg(data_dir)
             .args(["--bind", &format!("127.0.0.1:{port}")])
+            .args(args)
             .env_remove("GUILDHALL_URL")
             .env_remove("GUILDHALL_AGENT_TOKEN")
             .stdout(Stdio::piped())

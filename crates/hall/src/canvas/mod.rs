@@ -229,6 +229,7 @@ impl Hall {
                     let post = NewPost {
                         id: root,
                         room,
+                        thread_root: None,
                         author: by.author,
                         text: format!("Discussion of \"{}\"", kept.document.title),
                         mention_spans: Vec::new(),

@@ -10,7 +10,7 @@ use guildhall_domain::{
     limits,
 };
 use guildhall_store::{
-    Rx, authors,
+    Rx, authors, entries,
     events::{self, Stored},
     members::{self, Window},
 };
@@ -116,11 +116,24 @@ impl Eyes<'_> {
 
     /// An agent sees a room's events from the one that let it in, and its own leaving.
     fn in_room(&mut self, room: RoomId, event: &Stored) -> Result<bool> {
-        let window = self.window(room)?;
-        if window.is_some_and(|window| event.seq >= window.seen_from) {
-            return Ok(true);
+        match self.window(room)? {
+            Some(window) if event.seq >= window.seen_from => Ok(self
+                .entry_changed(event)?
+                .is_none_or(|seq| seq > window.joined_seq)),
+            _ => self.is_own_leaving(event),
         }
-        self.is_own_leaving(event)
+    }
+
+    /// The seq of the entry that an event changes, which can be older than the agent's joining.
+    fn entry_changed(&self, event: &Stored) -> Result<Option<u64>> {
+        if !matches!(event.name.as_str(), "entry_redacted" | "entry_reactions") {
+            return Ok(None);
+        }
+        match event.event()? {
+            Event::EntryRedacted { entry } => Ok(Some(entry.seq)),
+            Event::EntryReactions { entry_id, .. } => entries::seq(self.db, entry_id).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn is_own_leaving(&self, event: &Stored) -> Result<bool> {

@@ -14,7 +14,7 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, next_page},
+    answers::page,
     body::Body,
     cookies::Cookie,
     errors::ApiResult,
@@ -84,16 +84,10 @@ pub async fn list(
     let seen = hall.accounts(&by, ask.after, ask.limit).await?;
     let last = seen.value.accounts.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|account| page_cursor::write(account.id.as_bytes(), LIST));
-    let link = next_cursor
-        .as_ref()
-        .and_then(|cursor| next_page(&uri, cursor));
-    let page = seen.map(|page| Accounts {
+    Ok(page(&uri, next_cursor.clone(), seen, |page| Accounts {
         accounts: page.accounts.into_iter().map(Into::into).collect(),
         next_cursor,
-    });
-    let mut response = Read(page).into_response();
-    response.headers_mut().extend(link);
-    Ok(response)
+    }))
 }
 
 /// Makes an account for another person; its first password is shown in this answer alone.

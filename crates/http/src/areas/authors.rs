@@ -1,10 +1,6 @@
 //! Authors and handles.
 
-use axum::{
-    extract::State,
-    http::Uri,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, http::Uri, response::Response};
 use guildhall_domain::{
     authors::{AuthorKind, Handle},
     callers::{AnyCaller, Human},
@@ -17,7 +13,7 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, Tagged, next_page},
+    answers::{Read, Tagged, page},
     body::Body,
     errors::ApiResult,
     gates::By,
@@ -77,16 +73,10 @@ pub async fn list(
     let seen = hall.authors(&by, ask).await?;
     let last = seen.value.authors.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|author| page_cursor::write(author.id.as_bytes(), &list));
-    let link = next_cursor
-        .as_ref()
-        .and_then(|cursor| next_page(&uri, cursor));
-    let page = seen.map(|page| Authors {
+    Ok(page(&uri, next_cursor.clone(), seen, |page| Authors {
         authors: page.authors.into_iter().map(Into::into).collect(),
         next_cursor,
-    });
-    let mut response = Read(page).into_response();
-    response.headers_mut().extend(link);
-    Ok(response)
+    }))
 }
 
 /// The author the caller writes as.

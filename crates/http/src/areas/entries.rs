@@ -2,9 +2,9 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
-    callers::AnyCaller,
-    entries::{self, EntriesAsk, PostText},
-    ids::{EntryId, RoomId},
+    callers::{AnyCaller, Human},
+    entries::{self, EntriesAsk, PostText, Posting},
+    ids::{AttachmentId, EntryId, RoomId},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
@@ -40,8 +40,8 @@ impl FromQuery for ListEntries {
     request_body = Post,
     responses((status = 201, body = Posted),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
-        (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER", body = ErrorEnvelope)),
+        (status = 404, description = "ROOM_NOT_FOUND, ENTRY_NOT_FOUND, ATTACHMENT_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, NESTED_THREAD, ATTACHMENT_ALREADY_POSTED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn post(
     State(hall): State<Hall>,
@@ -49,9 +49,14 @@ pub async fn post(
     Path(room): Path<RoomId>,
     Sent { ask, repeat }: Sent<Post>,
 ) -> ApiResult<(StatusCode, Json<Posted>)> {
-    let text = PostText::parse(ask.text)?;
+    let files = ask.attachment_ids.unwrap_or_default();
+    let posting = Posting {
+        text: PostText::parse(ask.text, &files)?,
+        thread_root: ask.thread_root_entry_id.map(|root| EntryId::named(&root)),
+        files: files.iter().map(|id| AttachmentId::named(id)).collect(),
+    };
     let once = repeat.answering(|entry: &entries::Entry| posted(entry.clone()));
-    let (status, answer) = posted(hall.post(&by, room, text, once).await?);
+    let (status, answer) = posted(hall.post(&by, room, posting, once).await?);
     Ok((status, Json(answer)))
 }
 
@@ -95,4 +100,21 @@ pub async fn get(
     Path((room, entry)): Path<(RoomId, EntryId)>,
 ) -> ApiResult<Read<Entry>> {
     Ok(read(hall.entry(&by, room, entry).await?))
+}
+
+/// Takes an entry's text out for good: one's own, the owner everybody's.
+///
+/// Its place, its author, whom it named, its thread and its reactions stay.
+#[utoipa::path(delete, path = "/api/rooms/{id}/entries/{entryId}", tag = "entries", operation_id = "redactEntry",
+    params(("id" = String, Path, description = "The room"), ("entryId" = String, Path, description = "The entry")),
+    responses((status = 200, body = Entry),
+        (status = 403, description = "HUMANS_ONLY, OWNER_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "ROOM_NOT_FOUND, ENTRY_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn redact(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    Path((room, entry)): Path<(RoomId, EntryId)>,
+) -> ApiResult<Json<Entry>> {
+    Ok(Json(hall.redact(&by, room, entry).await?.into()))
 }

@@ -4,7 +4,7 @@ use axum::{
     Json,
     extract::State,
     http::{StatusCode, Uri},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use guildhall_domain::{callers::Human, ids::KeyId, keys::Key};
 use guildhall_hall::Hall;
@@ -14,7 +14,7 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, next_page},
+    answers::page,
     errors::ApiResult,
     gates::By,
     page_cursor,
@@ -60,16 +60,10 @@ pub async fn list(
     let seen = hall.keys(&by, ask.after, ask.limit).await?;
     let last = seen.value.keys.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|key| page_cursor::write(key.id.as_bytes(), LIST));
-    let link = next_cursor
-        .as_ref()
-        .and_then(|cursor| next_page(&uri, cursor));
-    let page = seen.map(|page| Keys {
+    Ok(page(&uri, next_cursor.clone(), seen, |page| Keys {
         keys: page.keys.into_iter().map(Into::into).collect(),
         next_cursor,
-    });
-    let mut response = Read(page).into_response();
-    response.headers_mut().extend(link);
-    Ok(response)
+    }))
 }
 
 /// Makes an API key that names the caller; its text is shown in this answer alone.

@@ -118,8 +118,9 @@ impl Line {
 
 /// How long a peer may go on sending what nobody reads.
 const LINGER: Duration = Duration::from_secs(2);
-/// Bytes a peer may send that nobody reads.
-const LINGER_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+/// Bytes a peer may send that nobody reads: a whole file at its usual limit, so that who sends
+/// one where it is refused hears why.
+const LINGER_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// The side of a line that hyper, or an upgraded protocol, reads and writes.
 pub(super) struct Socket {

@@ -86,6 +86,7 @@ struct Things {
     document: Value,
     room: String,
     entry: String,
+    file: String,
     page: String,
     ada: Caller,
 }
@@ -94,14 +95,18 @@ impl Things {
     async fn of(t: &TestHall) -> Self {
         let room = t.team().await;
         let ada = t.agent("ada").await;
-        let entry = t.say(&t.owner(), &room, "hello").await;
+        let file = t.upload(&t.owner(), &room, ("a", "x/y", b"a")).await;
+        let post = json!({"text": "hello", "attachmentIds": [file["id"]]});
+        let path = format!("/api/rooms/{room}/entries");
+        let posted = t.owner().post(&path, post).await.ok(201);
         // Its thread has begun, so that asking for it once more changes nothing.
         let page = canvas::open(&t.owner(), &room, 1).await;
         let thread = format!("{}/thread", canvas::at(&room, &page));
         t.owner().post(&thread, json!({})).await.ok(201);
         Self {
             document: document(),
-            entry: entry["id"].as_str().unwrap().to_owned(),
+            entry: posted["entry"]["id"].as_str().unwrap().to_owned(),
+            file: file["id"].as_str().unwrap().to_owned(),
             page: page["id"].as_str().unwrap().to_owned(),
             room,
             ada,
@@ -125,7 +130,10 @@ impl Things {
         path.replace("{id}", id)
             .replace("{authorId}", self.ada.author())
             .replace("{entryId}", &self.entry)
+            .replace("{rootEntryId}", &self.entry)
+            .replace("{attachmentId}", &self.file)
             .replace("{documentId}", &self.page)
+            .replace("{emoji}", "none")
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")
     }

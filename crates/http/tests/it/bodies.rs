@@ -158,8 +158,8 @@ async fn everything_wrong_with_a_request_is_told_at_once() {
         (
             "POST",
             format!("/api/rooms/{team}/entries"),
-            json!({"text": "x", "threadRootEntryId": "x", "attachmentIds": ["x"]}),
-            vec!["attachmentIds", "threadRootEntryId"],
+            json!({"text": "x", "threadRootEntryId": 1, "attachmentIds": ["x", 1]}),
+            vec!["attachmentIds.1", "threadRootEntryId"],
         ),
     ] {
         let before = t.rows();

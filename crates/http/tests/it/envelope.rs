@@ -26,7 +26,7 @@ async fn an_unknown_address_under_api_is_not_found_in_json() {
         "/api//rooms",
         "/api/ROOMS",
         "/api/setting",
-        "/api/search",
+        "/api/searches",
     ] {
         for method in ["GET", "POST", "OPTIONS"] {
             let ask = t.owner().ask(method, path).header("accept", "text/html");

@@ -70,6 +70,17 @@ impl Known {
             }
             "room_member_removed" => self.leave(&text(&data["authorId"])),
             "entry_added" => self.written(&data["entry"]),
+            "entry_redacted" => {
+                let redacted = &data["entry"];
+                if let Some(known) = self.entry(&redacted["id"]) {
+                    *known = redacted.clone();
+                }
+            }
+            "entry_reactions" => {
+                if let Some(known) = self.entry(&data["entryId"]) {
+                    known["reactions"] = data["reactions"].clone();
+                }
+            }
             "read_cursor" => {
                 assert_eq!(data["authorId"], self.viewer.author());
                 self.room["unreadCount"] = data["unreadCount"].clone();
@@ -90,6 +101,11 @@ impl Known {
             "position" => {}
             other => panic!("{other} is no event of a room"),
         }
+    }
+
+    /// The entry, if it is known: an agent knows none from before it joined.
+    fn entry(&mut self, id: &Value) -> Option<&mut Value> {
+        self.entries.iter_mut().find(|entry| entry["id"] == *id)
     }
 
     fn members(&mut self) -> &mut Vec<Value> {
@@ -153,6 +169,10 @@ impl Known {
             if list(&entry["mentions"]).iter().any(|named| named == me) {
                 more(&mut self.room["mentionCount"]);
             }
+        }
+        if let Some(root) = self.entry(&entry["threadRootEntryId"]) {
+            root["threadReplyCount"] = (root["threadReplyCount"].as_u64().unwrap() + 1).into();
+            root["threadLastReplyAt"] = entry["createdAt"].clone();
         }
         self.entries.push(entry.clone());
     }
@@ -218,6 +238,7 @@ impl Known {
         assert_eq!(page["entries"], json!(self.entries), "after {step}");
         let canvas = self.viewer.get(&format!("{path}/canvas")).await.ok(200);
         assert_eq!(canvas["documents"], json!(self.documents), "after {step}");
+        assert_eq!(page["threadRoots"], json!([]), "after {step}");
     }
 }
 
@@ -240,12 +261,12 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
             .retain(|_, value| !value.is_null());
         let room = text(&owner.post("/api/rooms", ask).await.ok(201)["id"]);
         let path = format!("/api/rooms/{room}");
-        t.say(&owner, &room, "the first @ada").await;
+        let mut said = vec![text(&t.say(&owner, &room, "the first @ada").await["id"])];
         let mut viewers = [
             Known::begin(&t, &owner, &room).await,
             Known::begin(&t, &ada, &room).await,
         ];
-        for n in 0..45 {
+        for n in 0..60 {
             t.pass(1);
             let who = *chance.one(&[&owner, &bob]);
             let somebody = *chance.one(&[&owner, &ada, &bob]);
@@ -256,15 +277,25 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
                 [] => canvas.clone(),
                 documents => canvas::at(&room, chance.one(documents)),
             };
-            let (step, answer) = match chance.below(22) {
+            let entry = format!("{path}/entries/{}", chance.one(&said));
+            let (step, answer) = match chance.below(27) {
                 0..=3 => {
                     let words = *chance.one(&["plain", "@ada @boss", "`@ada` @bob"]);
-                    let post = json!({"text": words});
-                    (
-                        "a post",
-                        somebody.post(&format!("{path}/entries"), post).await,
-                    )
+                    let root = (chance.below(2) == 0).then(|| chance.one(&said));
+                    let post = json!({"text": words, "threadRootEntryId": root});
+                    let answer = somebody.post(&format!("{path}/entries"), post).await;
+                    if let Some(id) = answer.body["entry"]["id"].as_str() {
+                        said.push(id.to_owned());
+                    }
+                    ("a post", answer)
                 }
+                22..=24 => {
+                    let emoji = *chance.one(&["%F0%9F%91%8D", "%F0%9F%8E%89"]);
+                    let method = *chance.one(&["PUT", "PUT", "DELETE"]);
+                    let path = format!("{entry}/reactions/{emoji}");
+                    ("a reaction", somebody.ask(method, &path).send().await)
+                }
+                25 => ("a redaction", owner.delete(&entry).await),
                 4 | 5 => {
                     let ask = json!({"lastReadSeq": chance.below(20), "allowBack": true});
                     (

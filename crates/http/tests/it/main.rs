@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod attachments;
 mod authority;
 mod authors;
 mod bodies;
@@ -15,24 +16,29 @@ mod canvas_changes;
 mod canvas_order;
 mod entries;
 mod envelope;
+mod export;
 mod folding;
 mod foreign;
 mod handles;
 mod members;
 mod openapi;
 mod picking;
+mod reactions;
 mod read_cursors;
 mod reading;
+mod redaction;
 mod repeats;
 mod rooms;
 mod rooms_changes;
 mod rooms_making;
+mod search;
 mod settings;
 mod signals;
 mod streams;
 mod streams_at_rest;
 mod streams_limits;
 mod streams_sight;
+mod threads;
 mod tokens;
 mod validators;
 mod websockets;

@@ -149,15 +149,19 @@ async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
         let title = format!("Room {}", chance.below(u64::MAX));
         let room = t.channel(&owner, &title, &[&ada]).await;
         let path = format!("/api/rooms/{room}");
-        for step in 0..45 {
+        let mut said: Vec<Value> = Vec::new();
+        for step in 0..55 {
             t.pass(1);
             let words = *chance.one(&["plain", "@boss", "@ada", "@boss @boss @ada", "`@boss`"]);
             let who = if chance.below(2) == 0 { &owner } else { &ada };
-            match chance.below(10) {
+            match chance.below(12) {
                 0..=4 => {
-                    let posted = who
-                        .post(&format!("{path}/entries"), json!({"text": words}))
-                        .await;
+                    let root = (chance.below(3) == 0).then(|| said.last()).flatten();
+                    let ask = json!({"text": words, "threadRootEntryId": root});
+                    let posted = who.post(&format!("{path}/entries"), ask).await;
+                    if posted.status == 201 && root.is_none() {
+                        said.push(posted.body["entry"]["id"].clone());
+                    }
                     assert!(
                         matches!(posted.status, 201 | 404 | 409),
                         "{}",
@@ -169,6 +173,10 @@ async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
                         json!({"lastReadSeq": chance.below(30), "allowBack": chance.below(2) == 0});
                     let moved = owner.put(&format!("{path}/read-cursor"), ask).await;
                     assert!(matches!(moved.status, 200 | 409), "{}", moved.text());
+                }
+                10 | 11 if !said.is_empty() => {
+                    let id = chance.one(&said).as_str().unwrap();
+                    owner.delete(&format!("{path}/entries/{id}")).await.ok(200);
                 }
                 8 => {
                     let left = owner

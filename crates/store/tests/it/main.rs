@@ -6,5 +6,6 @@
     reason = "a test says what went wrong by failing"
 )]
 
+mod attachments;
 mod events;
 mod repeats;

@@ -2,7 +2,10 @@
 
 use guildhall_domain::events::Scope;
 use guildhall_hall::streams::{Frame, ResetReason, RoomSnapshot, Snapshot, SnapshotBody};
-use guildhall_wire::events::{self as wire, ScopeSnapshot};
+use guildhall_wire::{
+    entries::Entries,
+    events::{self as wire, ScopeSnapshot},
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -101,16 +104,12 @@ fn snapshot_data(snapshot: Snapshot) -> Result<String, serde_json::Error> {
 }
 
 fn room_data(cursor: u64, snapshot: RoomSnapshot) -> wire::RoomSnapshot {
+    let page = Entries::from(snapshot.entries);
     wire::RoomSnapshot {
         cursor,
         room: snapshot.room.into(),
-        entries: snapshot
-            .entries
-            .entries
-            .into_iter()
-            .map(Into::into)
-            .collect(),
-        thread_roots: Vec::new(),
+        entries: page.entries,
+        thread_roots: page.thread_roots,
         documents: snapshot.documents.into_iter().map(Into::into).collect(),
         turns: Vec::new(),
     }

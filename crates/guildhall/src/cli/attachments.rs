@@ -1,0 +1,140 @@
+//! `guildhall attachments`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use guildhall_world::{digests::Digesting, tokens};
+use serde_json::Value;
+
+use super::{
+    args::{self, Once},
+    client::Answer,
+    desk::Desk,
+    failures::Failure,
+    files::Place,
+    output::{Cell, View},
+    payload::Payload,
+    target::Target,
+};
+
+/// What can be done with attachments.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Uploads files into a room, all or none; `guildhall post --attach` posts them too
+    #[command(after_help = "Example:\n  guildhall attachments upload ops build.log plan.pdf")]
+    Upload(Upload),
+    /// Downloads a file that was posted
+    #[command(
+        after_help = "Example:\n  guildhall attachments download ops 01920000-0000-7000-8000-000000000000 --out build.log"
+    )]
+    Download(Download),
+}
+
+/// Files for a room.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Upload {
+    #[command(flatten)]
+    room: args::Room,
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A file of a room.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Download {
+    #[command(flatten)]
+    room: args::Room,
+    /// The attachment's id, as `entries show` prints it
+    #[arg(value_name = "ATTACHMENT_ID", value_parser = NonEmptyStringValueParser::new())]
+    attachment: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+const LIST: View = View {
+    list: Some("attachments"),
+    id: "/id",
+    columns: &[
+        ("NAME", Cell::At("/name")),
+        ("BYTES", Cell::At("/size")),
+        ("KIND", Cell::At("/mimeType")),
+        ("SHA-256", Cell::At("/sha256")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+/// What an upload led to.
+pub(super) struct Sent(Answer);
+
+impl Sent {
+    /// The ids of the files.
+    pub(super) fn ids(&self) -> Result<Vec<Value>, Failure> {
+        let sent: Value = self.0.json()?;
+        let files = sent["attachments"].as_array().into_iter().flatten();
+        Ok(files.map(|file| file["id"].clone()).collect())
+    }
+}
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::Upload(ask) => {
+            let room = desk.room_id(&ask.room.room).await?;
+            let sent = send(desk, &room, &ask.files, &ask.once.key()).await?;
+            desk.output.show(&sent.0, &LIST)
+        }
+        Verb::Download(ask) => {
+            let room = desk.room_id(&ask.room.room).await?;
+            let target = Target::room(&room)
+                .then("attachments")
+                .then(&ask.attachment);
+            download(desk, &target, &ask.place).await
+        }
+    }
+}
+
+/// Uploads files as they are read.
+///
+/// # Errors
+/// [`Failure::Usage`] for what is no file.
+pub(super) async fn send(
+    desk: &Desk,
+    room: &str,
+    files: &[PathBuf],
+    key: &str,
+) -> Result<Sent, Failure> {
+    // Made of the key, so that a repeat is the same bytes; no file can know a new key.
+    let boundary: String = tokens::digest(key)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let payload = Payload::form(&boundary, files)?;
+    let target = Target::room(room).then("attachments");
+    let answer = desk.post_payload(&target, payload, key.to_owned()).await?;
+    Ok(Sent(answer))
+}
+
+async fn download(desk: &Desk, target: &Target, place: &Place) -> Result<(), Failure> {
+    let mut arriving = place.begin()?;
+    let mut opened = desk.open(target).await?;
+    let (mut size, mut digest) = (0, Digesting::default());
+    while let Some(bytes) = opened.next().await? {
+        size += bytes.len();
+        digest.add(&bytes);
+        arriving.write(&bytes)?;
+    }
+    // The tag of bytes that never change is their digest.
+    let digest = format!("\"{}\"", digest.finish());
+    if opened.etag().is_some_and(|etag| etag != digest) {
+        return Err(Failure::Unreadable(
+            "the file is not what the server keeps: its digest differs.".to_owned(),
+        ));
+    }
+    if let Some(path) = arriving.keep()? {
+        let path = path.display();
+        desk.output.done(&format!("{size} bytes are in {path}."))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! `guildhall reactions`.
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use serde_json::Value;
+
+use super::{
+    args,
+    client::Answer,
+    desk::Desk,
+    failures::Failure,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What can be done with reactions.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Reacts to an entry
+    #[command(after_help = "Example:\n  guildhall reactions add ops 12 👍")]
+    Add(Reaction),
+    /// Takes a reaction of yours back
+    #[command(after_help = "Example:\n  guildhall reactions remove ops 12 👍")]
+    Remove(Reaction),
+}
+
+/// A reaction.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Reaction {
+    #[command(flatten)]
+    entry: args::Entry,
+    /// One emoji
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    emoji: String,
+}
+
+const LIST: View = View {
+    list: Some("reactions"),
+    id: "/emoji",
+    columns: &[
+        ("REACTION", Cell::At("/emoji")),
+        ("WHO", Cell::At("/names")),
+        ("SINCE", Cell::At("/firstAt")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    let answer = match verb {
+        Verb::Add(ask) => desk.put(&target(desk, &ask).await?, None).await?,
+        Verb::Remove(ask) => desk.delete(&target(desk, &ask).await?, None).await?,
+    };
+    show(desk, &answer).await
+}
+
+async fn show(desk: &Desk, answer: &Answer) -> Result<(), Failure> {
+    if !desk.output.is_for_people() {
+        return desk.output.show(answer, &LIST);
+    }
+    let mut set: Value = answer.json()?;
+    let names = desk.author_names().await?;
+    for reaction in set["reactions"].as_array_mut().into_iter().flatten() {
+        let ids = reaction["authorIds"].as_array().into_iter().flatten();
+        let ids = ids.filter_map(Value::as_str);
+        let who: Vec<_> = ids
+            .map(|id| names.get(id).map_or(id, String::as_str))
+            .collect();
+        reaction["names"] = who.join(", ").into();
+    }
+    desk.output.show_value(&set, &LIST)
+}
+
+async fn target(desk: &Desk, ask: &Reaction) -> Result<Target, Failure> {
+    Ok(desk
+        .entry(&ask.entry)
+        .await?
+        .then("reactions")
+        .then(&ask.emoji))
+}

@@ -1,0 +1,189 @@
+//! `guildhall settings`.
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use serde_json::{Map, Value};
+
+use super::{
+    args::IfMatch,
+    client::Answer,
+    desk::Desk,
+    failures::Failure,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What can be done with settings.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists every setting with its value and who said so
+    #[command(after_help = "Example:\n  guildhall settings list")]
+    List,
+    /// Sets a setting
+    #[command(
+        after_help = "Examples:\n  guildhall settings set rooms.maxAgentDepth 5\n  guildhall settings set files.roots ~/work ~/notes\n  guildhall settings set server.allowedHosts '[\"hall.example\"]'"
+    )]
+    Set(Set),
+    /// Drops what was set here: the file, the environment or the default counts again
+    #[command(after_help = "Example:\n  guildhall settings reset rooms.maxAgentDepth")]
+    Reset(Reset),
+}
+
+/// A setting and what it becomes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Set {
+    #[command(flatten)]
+    key: Key,
+    /// The value, as plain words or JSON; a list takes several, or one JSON list
+    #[arg(required = true)]
+    values: Vec<String>,
+    #[command(flatten)]
+    if_match: IfMatch,
+}
+
+/// A setting.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Reset {
+    #[command(flatten)]
+    key: Key,
+    #[command(flatten)]
+    if_match: IfMatch,
+}
+
+#[derive(Clone, Debug, Args)]
+struct Key {
+    /// The setting, as `settings list` calls it
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    key: String,
+}
+
+const LIST: View = View {
+    list: Some("settings"),
+    id: "/key",
+    columns: &[
+        ("SETTING", Cell::At("/key")),
+        ("VALUE", Cell::At("/value")),
+        ("SAID BY", Cell::At("/source")),
+        ("DEFAULT", Cell::At("/default")),
+        ("COUNTS", Cell::Of(counts)),
+        ("WHAT IT IS", Cell::At("/description")),
+    ],
+};
+
+const SETTING: View = View {
+    list: None,
+    id: "/key",
+    columns: &[
+        ("Setting", Cell::At("/key")),
+        ("Value", Cell::At("/value")),
+        ("Said by", Cell::At("/source")),
+        ("Default", Cell::At("/default")),
+        ("Counts", Cell::Of(counts)),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::List => desk.output.show(&desk.get(&target()).await?, &LIST),
+        Verb::Set(ask) => {
+            // Only the setting's own kind tells whether 5 is a number or a word.
+            let settings: Value = desk.get(&target()).await?.json()?;
+            let default = found(&settings, &ask.key.key).map(|setting| &setting["default"]);
+            let value = value(ask.values, default)?;
+            change(desk, ask.key.key, value, &ask.if_match).await
+        }
+        Verb::Reset(ask) => change(desk, ask.key.key, Value::Null, &ask.if_match).await,
+    }
+}
+
+async fn change(desk: &Desk, key: String, value: Value, if_match: &IfMatch) -> Result<(), Failure> {
+    let body = Value::Object(Map::from_iter([(key.clone(), value)]));
+    let answer = desk.patch(&target(), &body, Some(if_match)).await?;
+    show(desk, &answer, &key)
+}
+
+/// People see the setting that was changed, programs the whole answer.
+fn show(desk: &Desk, answer: &Answer, key: &str) -> Result<(), Failure> {
+    if !desk.output.is_for_people() {
+        return desk.output.show(answer, &LIST);
+    }
+    let settings: Value = answer.json()?;
+    match found(&settings, key) {
+        Some(setting) => desk.output.show_value(setting, &SETTING),
+        None => Ok(()),
+    }
+}
+
+fn found<'a>(settings: &'a Value, key: &str) -> Option<&'a Value> {
+    let settings = settings["settings"].as_array()?;
+    settings.iter().find(|setting| setting["key"] == key)
+}
+
+fn target() -> Target {
+    Target::new("/api/settings")
+}
+
+/// What was written, in the kind of the setting's `default`; of an unknown setting, as JSON
+/// where it is some, so that the refusal is the server's own.
+fn value(words: Vec<String>, default: Option<&Value>) -> Result<Value, Failure> {
+    let json = |word: &String| serde_json::from_str::<Value>(word).ok();
+    let one = <[String; 1]>::try_from(words);
+    match (one, default) {
+        (Ok([word]), Some(Value::Array(_))) => match json(&word) {
+            Some(list @ Value::Array(_)) => Ok(list),
+            _ => Ok(Value::from(vec![word])),
+        },
+        (Ok([word]), Some(Value::String(_))) => match json(&word) {
+            Some(text @ Value::String(_)) => Ok(text),
+            _ => Ok(word.into()),
+        },
+        (Ok([word]), Some(Value::Bool(_))) => match word.as_str() {
+            "yes" | "on" | "true" => Ok(true.into()),
+            "no" | "off" | "false" => Ok(false.into()),
+            _ => Ok(word.into()),
+        },
+        (Ok([word]), _) => Ok(json(&word).unwrap_or_else(|| word.into())),
+        (Err(words), Some(Value::Array(_)) | None) => Ok(words.into()),
+        (Err(_), Some(_)) => Err(Failure::Usage("this setting takes one value.".to_owned())),
+    }
+}
+
+fn counts(setting: &Value) -> String {
+    let later = setting["restartNeeded"] == Value::Bool(true);
+    let when = if later {
+        "from the next start"
+    } else {
+        "at once"
+    };
+    when.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_become_what_the_setting_takes() {
+        for (words, default, expected) in [
+            (&["5"][..], json!(30), json!(5)),
+            (&["true"], json!(false), json!(true)),
+            (&["off"], json!(true), json!(false)),
+            (&["none"], json!("none"), json!("none")),
+            (&["5"], json!(""), json!("5")),
+            (&["\"\""], json!("x"), json!("")),
+            (&["a"], json!([]), json!(["a"])),
+            (&["5"], json!([]), json!(["5"])),
+            (&["a b", "c"], json!([]), json!(["a b", "c"])),
+            (&["[]"], json!(["a"]), json!([])),
+            // What does not fit goes as it is, and the server says why not.
+            (&["many"], json!(30), json!("many")),
+        ] {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(value(words, Some(&default)).unwrap(), expected);
+        }
+        let two = || vec!["1".to_owned(), "2".to_owned()];
+        assert!(value(two(), Some(&json!(30))).is_err());
+        assert_eq!(value(two(), None).unwrap(), json!(["1", "2"]));
+    }
+}

@@ -1,0 +1,304 @@
+//! Attachments: sending files to a room, and reading what was sent.
+//! A file is on the disk before its row is written, and its row is gone before the file is.
+
+use std::sync::Arc;
+
+use guildhall_domain::{
+    Error, Fault, Moment, Refusal, Result,
+    attachments::{Attachment, AttachmentLimits, Picture, kept_media_type, kept_name},
+    callers::{AnyCaller, Caller, Gate},
+    ids::{AttachmentId, RoomId},
+    outcome::Thing,
+};
+use guildhall_store::{
+    Rx, Tx,
+    attachments::{self, Known, NewAttachment},
+    settings,
+};
+use guildhall_world::blobs::{Blob, Blobs, Draft, Kept};
+
+use crate::{Hall, repeats::Once, sight};
+
+/// Files on their way into a room: all of them arrive, or none. Dropping it forgets them.
+pub struct Upload {
+    hall: Hall,
+    by: Caller,
+    room: RoomId,
+    limits: AttachmentLimits,
+    files: Vec<Arriving>,
+}
+
+struct Arriving {
+    name: String,
+    mime_type: String,
+    draft: Draft,
+}
+
+/// A stored file, open for reading.
+#[derive(Clone)]
+pub struct Stored {
+    hall: Hall,
+    /// What it is.
+    pub attachment: Attachment,
+    /// What its bytes are, when they are a picture.
+    pub picture: Option<Picture>,
+    blob: Arc<Blob>,
+}
+
+impl Hall {
+    /// Opens the way for files into a room, before anything of them is read.
+    ///
+    /// # Errors
+    /// `NotFound`, [`Refusal::RoomArchived`], [`Refusal::NotAMember`].
+    pub async fn begin_upload(&self, by: &AnyCaller, room: RoomId) -> Result<Upload> {
+        let by = *by.caller();
+        let read = self.store().read(move |db| {
+            sight::room(db, &by, room)?.writable()?;
+            settings::attachment_limits(db)
+        });
+        let limits = read.await?.value;
+        Ok(Upload {
+            hall: self.clone(),
+            by,
+            room,
+            limits,
+            files: Vec::new(),
+        })
+    }
+
+    /// A file of a room: an uploaded one for its uploader alone, a posted one for whoever may
+    /// read its entry.
+    ///
+    /// # Errors
+    /// `NotFound` of the attachment, whatever is missing or hidden.
+    ///
+    /// Source: contract 2.4.
+    pub async fn attachment(
+        &self,
+        by: &AnyCaller,
+        room: RoomId,
+        id: AttachmentId,
+    ) -> Result<Stored> {
+        let by = *by.caller();
+        let read = self.store().read(move |db| visible(db, &by, room, id));
+        let known = read.await.map_err(hidden)?.value;
+        let digest = known.attachment.sha256;
+        let blob = self.with_blobs(move |blobs| blobs.read(digest)).await?;
+        // Its entry may have been redacted since the row was read.
+        let blob = blob.ok_or(Refusal::NotFound(Thing::Attachment))?;
+        Ok(Stored {
+            hall: self.clone(),
+            attachment: known.attachment,
+            picture: known.picture,
+            blob: Arc::new(blob),
+        })
+    }
+}
+
+impl Upload {
+    /// How much may be sent.
+    pub fn limits(&self) -> AttachmentLimits {
+        self.limits
+    }
+
+    /// Begins the next file.
+    ///
+    /// # Errors
+    /// [`Refusal::TooManyAttachments`]; a fault of kind `StorageFull` when the disk is.
+    pub async fn begin_file(&mut self, name: &str, media_type: Option<&str>) -> Result<()> {
+        let most = self.limits.per_entry_max;
+        if self.files.len() >= most {
+            return Err(Refusal::TooManyAttachments(most).into());
+        }
+        let hall = self.hall.clone();
+        let begin = self.hall.with_blobs(move |blobs| {
+            hall.disk_has_room()?;
+            blobs.draft()
+        });
+        let draft = begin.await?;
+        self.files.push(Arriving {
+            name: kept_name(name),
+            mime_type: kept_media_type(media_type),
+            draft,
+        });
+        Ok(())
+    }
+
+    /// Takes the next bytes of the file begun last.
+    ///
+    /// # Errors
+    /// [`Refusal::AttachmentTooLarge`]; a fault of kind `StorageFull` when the disk is full.
+    pub async fn write(&mut self, bytes: impl AsRef<[u8]> + Send + 'static) -> Result<()> {
+        let Some(mut file) = self.files.pop() else {
+            return Err(Refusal::AttachmentMissing.into());
+        };
+        if file.draft.size() + bytes.as_ref().len() as u64 > self.limits.bytes_max {
+            return Err(Refusal::AttachmentTooLarge(self.limits.bytes_max).into());
+        }
+        let write = self.hall.with_blobs(move |_| {
+            file.draft.write(bytes.as_ref())?;
+            Ok(file)
+        });
+        self.files.push(write.await?);
+        Ok(())
+    }
+
+    /// Keeps the files: they wait for an entry, for a day.
+    ///
+    /// # Errors
+    /// [`Refusal::AttachmentMissing`], [`Refusal::AttachmentStoreFull`], and again the refusals
+    /// of [`Hall::begin_upload`], because the room may have changed meanwhile.
+    pub async fn finish(self, once: Once<Vec<Attachment>>) -> Result<Vec<Attachment>> {
+        let Self {
+            hall,
+            by,
+            room,
+            limits,
+            files,
+        } = self;
+        if files.is_empty() {
+            return Err(Refusal::AttachmentMissing.into());
+        }
+        let keep = hall.with_blobs(move |blobs| Ok(keep_all(blobs, files)));
+        let (kept, failure) = keep.await?;
+        let digests = kept.iter().map(|(kept, _)| kept.digest).collect();
+        if let Some(fault) = failure {
+            drop(kept);
+            hall.drop_blobs(digests).await;
+            return Err(fault.into());
+        }
+        let now = hall.now();
+        let noted = hall.store().write(move |tx| {
+            let noted = once.run(tx, now, |tx| {
+                sight::room(tx, &by, room)?.writable()?;
+                let mut noted = Vec::with_capacity(kept.len());
+                for (blob, file) in &kept {
+                    noted.push(note(tx, &by, room, blob, file, now)?);
+                }
+                if attachments::bytes_stored(tx)? > limits.store_bytes_max {
+                    return Err(Refusal::AttachmentStoreFull(limits.store_bytes_max).into());
+                }
+                Ok(noted)
+            })?;
+            // The claims on the blobs go with the answer, so that they outlast the commit also
+            // when nobody waits for it any more.
+            Ok((noted, kept))
+        });
+        match noted.await {
+            Ok((noted, _claims)) => Ok(noted),
+            Err(error) => {
+                hall.drop_blobs(digests).await;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Stored {
+    /// Reads `length` bytes from `offset`, which must lie in the file.
+    ///
+    /// # Errors
+    /// A fault when the disk does not answer.
+    pub async fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
+        let blob = Arc::clone(&self.blob);
+        let read = self.hall.with_blobs(move |_| blob.read(offset, length));
+        read.await
+    }
+}
+
+/// Puts files in their places, as many as the disk takes.
+fn keep_all(blobs: &Arc<Blobs>, files: Vec<Arriving>) -> (Vec<(Kept, Arriving)>, Option<Fault>) {
+    let mut kept = Vec::with_capacity(files.len());
+    for file in files {
+        match blobs.keep(&file.draft) {
+            Ok(blob) => kept.push((blob, file)),
+            Err(fault) => return (kept, Some(fault)),
+        }
+    }
+    (kept, None)
+}
+
+fn note(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    room: RoomId,
+    blob: &Kept,
+    file: &Arriving,
+    now: Moment,
+) -> Result<Attachment> {
+    let new = NewAttachment {
+        id: Hall::new_id(AttachmentId::from_bytes),
+        room,
+        uploader: by.author,
+        name: file.name.clone(),
+        mime_type: file.mime_type.clone(),
+        picture: blob.picture,
+        size: blob.size,
+        sha256: blob.digest,
+        now,
+    };
+    attachments::insert(tx, new)
+}
+
+fn visible(db: &Rx<'_>, by: &Caller, room: RoomId, id: AttachmentId) -> Result<Known> {
+    let floor = sight::room(db, by, room)?.floor;
+    let known = attachments::find(db, room, id)?;
+    let known = known.filter(|known| match known.entry_seq {
+        Some(seq) => seq > floor,
+        None => known.uploader == by.author,
+    });
+    Ok(known.ok_or(Refusal::NotFound(Thing::Attachment))?)
+}
+
+/// A room that is missing or hidden reads as a missing attachment: one answer for all of it.
+fn hidden(error: Error) -> Error {
+    match error {
+        Error::Refusal(Refusal::NotFound(_)) => Refusal::NotFound(Thing::Attachment).into(),
+        other => other,
+    }
+}
+
+/// Holds back a post with more files than an entry takes.
+///
+/// # Errors
+/// [`Refusal::Validation`] on `attachmentIds`.
+pub(crate) fn require_few(db: &Rx<'_>, ids: &[AttachmentId]) -> Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let most = settings::attachment_limits(db)?.per_entry_max;
+    if ids.len() > most {
+        return Err(Refusal::field("attachmentIds", format!("at most {most}")).into());
+    }
+    Ok(())
+}
+
+/// The files that a post brings along.
+///
+/// # Errors
+/// `NotFound` for one that is not in this room or not the caller's own.
+pub(crate) fn to_post(
+    db: &Rx<'_>,
+    by: &Caller,
+    room: RoomId,
+    ids: &[AttachmentId],
+) -> Result<Vec<Known>> {
+    let mut files = Vec::with_capacity(ids.len());
+    for id in ids {
+        let known = attachments::find(db, room, *id)?;
+        let own = known.filter(|known| known.uploader == by.author);
+        files.push(own.ok_or(Refusal::NotFound(Thing::Attachment))?);
+    }
+    Ok(files)
+}
+
+/// The same files, once nothing but their own state can be against it.
+///
+/// # Errors
+/// [`Refusal::AttachmentAlreadyPosted`].
+pub(crate) fn unposted(files: Vec<Known>) -> Result<Vec<Attachment>, Refusal> {
+    if files.iter().any(|known| known.entry_seq.is_some()) {
+        return Err(Refusal::AttachmentAlreadyPosted);
+    }
+    Ok(files.into_iter().map(|known| known.attachment).collect())
+}

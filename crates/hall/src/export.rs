@@ -1,0 +1,191 @@
+//! Export: a whole room as lines, of one consistent reading, made no faster than it is taken.
+//! The reading has a thread and a snapshot of its own, so that a slow reader keeps nobody
+//! waiting; it ends with its reader, and when the reader takes nothing for a while.
+
+use std::time::Duration;
+
+use guildhall_domain::{
+    Fault, Moment, Refusal, Result,
+    callers::{Caller, Gate, Human},
+    canvas::CanvasScope,
+    entries::EntriesAsk,
+    export::{Line, Summary},
+    ids::RoomId,
+    limits,
+    outcome::Thing,
+    rooms::Room,
+};
+use guildhall_store::{Apart, Rx, canvas, entries, members, rooms};
+use guildhall_world::digests::Digesting;
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+};
+
+use crate::{Hall, sight};
+
+/// Writes a line's form on the wire, with its line feed.
+pub type Write = fn(Line, &mut Vec<u8>) -> std::io::Result<()>;
+
+/// A room on its way out.
+#[derive(Debug)]
+pub struct Export {
+    /// The room as it was read.
+    pub room: Room,
+    /// When it was read.
+    pub exported_at: Moment,
+    chunks: mpsc::Receiver<Vec<u8>>,
+    /// `None` once it has told its end.
+    reading: Option<Apart>,
+}
+
+impl Hall {
+    /// Begins to export a room, an archived one too.
+    ///
+    /// # Errors
+    /// `NotFound`; [`Refusal::Overloaded`] when as many exports run as may.
+    ///
+    /// Source: contract 2.3, "Export".
+    pub async fn export(&self, by: &Human, room: RoomId, write: Write) -> Result<Export> {
+        let (by, now) = (*by.caller(), self.now());
+        let (begun, beginning) = oneshot::channel();
+        let (sender, chunks) = mpsc::channel(limits::EXPORT_CHUNKS_AHEAD);
+        let mut sheet = Sheet {
+            write,
+            runtime: Handle::current(),
+            sender,
+            digesting: Digesting::default(),
+            chunk: Vec::new(),
+        };
+        let reading = self.store().read_apart(move |db| {
+            let (room, head) = head(db, &by, room, now)?;
+            // Whoever no longer waits takes no chunk either.
+            let _ = begun.send(room.clone());
+            sheet.line(head)?;
+            let entries = sheet.entries(db, room.id)?;
+            for document in canvas::list(db, CanvasScope::Room(room.id), now)? {
+                sheet.line(Line::Canvas(Box::new(document)))?;
+            }
+            sheet.end(entries)
+        })?;
+        match beginning.await {
+            Ok(room) => Ok(Export {
+                room,
+                exported_at: now,
+                chunks,
+                reading: Some(reading),
+            }),
+            Err(_) => match reading.ended().await {
+                Err(error) => Err(error),
+                Ok(()) => Err(Fault::broken("exporting a room", "it ended unbegun").into()),
+            },
+        }
+    }
+}
+
+impl Export {
+    /// The next bytes; `None` behind the last ones.
+    ///
+    /// # Errors
+    /// A fault when the store could not be read on, or the reader rested too long: what was
+    /// taken so far is not the whole room.
+    pub async fn next(&mut self) -> Option<Result<Vec<u8>>> {
+        if let Some(chunk) = self.chunks.recv().await {
+            return Some(Ok(chunk));
+        }
+        self.reading.take()?.ended().await.err().map(Err)
+    }
+}
+
+fn head(db: &Rx<'_>, by: &Caller, room: RoomId, exported_at: Moment) -> Result<(Room, Line)> {
+    sight::room(db, by, room)?;
+    let room = rooms::by_id(db, room)?.ok_or(Refusal::NotFound(Thing::Room))?;
+    let head = Line::Head {
+        exported_at,
+        room: Box::new(room.clone()),
+        members: members::of_room(db, room.id)?,
+    };
+    Ok((room, head))
+}
+
+/// What the lines are written on, chunk after chunk.
+struct Sheet {
+    write: Write,
+    runtime: Handle,
+    sender: mpsc::Sender<Vec<u8>>,
+    digesting: Digesting,
+    chunk: Vec<u8>,
+}
+
+/// The entries an export holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    count: u64,
+    first: Option<u64>,
+    last: Option<u64>,
+}
+
+impl Sheet {
+    /// Every entry of the room, a page at a time.
+    fn entries(&mut self, db: &Rx<'_>, room: RoomId) -> Result<Run> {
+        let mut run = Run::default();
+        loop {
+            let ask = EntriesAsk {
+                before: None,
+                after: Some(run.last.unwrap_or(0)),
+                limit: limits::EXPORT_PAGE,
+            };
+            let page = entries::page(db, room, 0, ask)?;
+            for entry in page.entries {
+                run.first.get_or_insert(entry.seq);
+                run.last = Some(entry.seq);
+                run.count += 1;
+                self.line(Line::Entry(Box::new(entry)))?;
+            }
+            if !page.has_more {
+                return Ok(run);
+            }
+        }
+    }
+
+    fn end(mut self, run: Run) -> Result<()> {
+        self.digesting.add(&self.chunk);
+        let summary = Summary {
+            entry_count: run.count,
+            first_seq: run.first,
+            last_seq: run.last,
+            sha256: self.digesting.clone().finish(),
+        };
+        self.append(Line::Summary(summary))?;
+        self.hand_on()
+    }
+
+    fn line(&mut self, line: Line) -> Result<()> {
+        self.append(line)?;
+        if self.chunk.len() < limits::EXPORT_CHUNK_BYTES {
+            return Ok(());
+        }
+        self.digesting.add(&self.chunk);
+        self.hand_on()
+    }
+
+    fn append(&mut self, line: Line) -> Result<()> {
+        (self.write)(line, &mut self.chunk)
+            .map_err(|error| Fault::broken("writing an export", error).into())
+    }
+
+    /// Waits until there is place for the chunk.
+    fn hand_on(&mut self) -> Result<()> {
+        let room_for_next = limits::EXPORT_CHUNK_BYTES + limits::EXPORT_CHUNK_BYTES / 4;
+        let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(room_for_next));
+        let patience = Duration::from_secs(limits::EXPORT_STALL_S);
+        let sent = self
+            .runtime
+            .block_on(async { tokio::time::timeout(patience, self.sender.send(chunk)).await });
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Fault::broken("exporting a room", "its reader went away").into()),
+            Err(_) => Err(Fault::broken("exporting a room", "its reader rested too long").into()),
+        }
+    }
+}
