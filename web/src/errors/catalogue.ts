@@ -66,7 +66,6 @@ const texts: Record<string, string> = {
   AUTONOMY_NOT_ACKNOWLEDGED: 'In this mode the agent acts without asking. Say that you want that, then try again.',
   UNKNOWN_RUNTIME: 'This server does not know that runtime.',
   NOT_A_DIRECTORY: 'That path is a file. Name the folder the agent works in.',
-  NOT_A_FILE: 'That path is a folder. Name a file in it.',
   OUTSIDE_BOUNDARY: 'That path leaves the allowed folder.',
   TOKEN_NOT_FOUND: 'That token does not exist any more.',
   SECRET_ALREADY_SHOWN: 'That secret was shown once and is not kept. Mint a new one.',
