@@ -36,5 +36,5 @@ test('addresses by their scheme, names and sizes', () => {
   expect(webAddress('ftp://x.example')).toBeNull();
   expect(webAddress('mailto:a@b', ['mailto:'])?.href).toBe('mailto:a@b');
   expect([baseName('/a/b.md'), baseName('C:\\x\\y.csv'), baseName('/')]).toEqual(['b.md', 'y.csv', '/']);
-  expect([sizeWords(12), sizeWords(1_240), sizeWords(3_450_000)]).toEqual(['12 B', '1.2 kB', '3.5 MB']);
+  expect([sizeWords(12), sizeWords(1_240), sizeWords(3_450_000), sizeWords(750_000)]).toEqual(['12 B', '1.2 kB', '3.5 MB', '750 kB']);
 });

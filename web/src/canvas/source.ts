@@ -73,5 +73,6 @@ export function baseName(path: string): string {
 /** `512 B`, `1.2 kB`, `3.4 MB`. */
 export function sizeWords(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  const [amount, unit] = bytes < 1_000_000 ? [bytes / 1_000, 'kB'] : [bytes / 1_000_000, 'MB'];
+  return `${Math.round(amount * 10) / 10} ${unit}`;
 }
