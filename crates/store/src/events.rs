@@ -121,7 +121,7 @@ fn run(db: &Rx<'_>, sql: &str, params: impl rusqlite::Params, size: PageSize) ->
         bytes >= size.bytes
     })?;
     Ok(LogPage {
-        is_full: bytes >= size.bytes || events.len() == size.events,
+        is_full: !events.is_empty() && (bytes >= size.bytes || events.len() == size.events),
         events,
     })
 }

@@ -14,6 +14,7 @@ mod authors;
 mod bodies;
 mod canvas;
 mod canvas_changes;
+mod canvas_limits;
 mod canvas_order;
 mod entries;
 mod envelope;
