@@ -34,7 +34,7 @@ pub struct Account {
     pub created_at: Moment,
 }
 
-/// An e-mail address: trimmed and in ASCII lower case, so that one person is one account.
+/// An e-mail address: trimmed and in lower case, so that one person is one account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Email(String);
 
@@ -45,7 +45,7 @@ impl Email {
     /// both sides, 3 to 254 characters, no white space and no control characters. Nothing is
     /// ever sent there.
     pub fn read(raw: &str, check: &mut Check) -> Self {
-        let text = raw.trim().to_ascii_lowercase();
+        let text = raw.trim().to_lowercase();
         let range = limits::EMAIL_CHARS;
         check.chars("email", &text, *range.start(), *range.end());
         let is_address = text.split_once('@').is_some_and(|(name, host)| {

@@ -175,6 +175,11 @@ async fn login(desk: &Desk, ask: Login) -> Result<(), Failure> {
         return desk.output.line(&desk.output.safe_line(cookie));
     }
     if !desk.output.is_for_people() {
+        // The body goes out as it came, and without its cookie a sign-in is of no use.
+        desk.output.tell(&format!(
+            "GUILDHALL_COOKIE={}",
+            desk.output.safe_line(cookie)
+        ));
         return desk.output.show(&answer, &ACCOUNT);
     }
     let account: Value = answer.json()?;

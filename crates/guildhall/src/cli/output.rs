@@ -213,8 +213,13 @@ impl Output {
     /// Tells people something beside the answer, on standard error.
     pub(super) fn note(&self, note: &str) {
         if self.is_for_people() {
-            say(&format!("{}\n", text::one_line(note)));
+            self.tell(note);
         }
+    }
+
+    /// Tells whoever reads something beside the answer, on standard error.
+    pub(super) fn tell(&self, note: &str) {
+        say(&format!("{}\n", text::one_line(note)));
     }
 
     /// `text` on one line, as it may be shown here.
