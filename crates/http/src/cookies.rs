@@ -28,7 +28,8 @@ fn plain_name(port: u16) -> String {
 
 /// What the cookie of a sign-in holds, of a server that listens on `port`.
 ///
-/// The one of https comes first where both are shown: no page on plain http can have set it.
+/// The one of https comes first where both are shown: only a page on https, or one of this very
+/// computer, can have set it.
 pub fn shown(headers: &HeaderMap, port: u16) -> Shown {
     let plain_name = plain_name(port);
     let of = |name: &str| {

@@ -4,6 +4,7 @@ use guildhall_domain::{
     Moment, Result,
     attachments::Digest,
     entries::{EntriesAsk, EntriesPage, Entry, EntryKind},
+    events::Event,
     ids::{AuthorId, EntryId, RoomId},
     mentions::MentionSpan,
 };
@@ -208,6 +209,19 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
         redacted_at: None,
         created_at: post.now,
     })
+}
+
+/// Whether the row of an entry that `event` brings says that it is told at `seq`.
+pub(crate) fn is_told_in(db: &Rx<'_>, event: &Event, seq: u64) -> Result<bool> {
+    let Event::EntryAdded { entry } = event else {
+        return Ok(true);
+    };
+    let told_in = db.first(
+        "SELECT told_in FROM entries WHERE id = $1",
+        [entry.id.as_bytes()],
+        |row| count(row, 0),
+    )?;
+    Ok(told_in.is_none_or(|told_in| told_in == seq))
 }
 
 /// Takes an entry's text out of its row, the index of words and the event that brought it, and

@@ -72,54 +72,53 @@ pub(crate) fn redact_entry(
     written_at: Moment,
     now: Moment,
 ) -> Result<()> {
-    let answers = tx.all(
-        "SELECT claim, body FROM repeats WHERE created_at = $1 AND body IS NOT NULL",
-        [written_at.as_millis()],
-        |row| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, Vec<u8>>(1)?)),
-    )?;
-    for (claim, body) in answers {
-        let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
-            continue;
-        };
+    let name = entry.to_string();
+    amend(tx, written_at, |answer| {
         let shown = answer.get_mut("entry");
-        let Some(shown) = shown.filter(|shown| shown["id"] == entry.to_string()) else {
-            continue;
+        let Some(shown) = shown.filter(|shown| shown["id"] == name) else {
+            return false;
         };
         shown["text"] = "".into();
         shown["mentionSpans"] = Value::Array(Vec::new());
         shown["attachments"] = Value::Array(Vec::new());
         shown["redactedAt"] = now.to_string().into();
-        tx.run(
-            "UPDATE repeats SET body = $1 WHERE claim = $2",
-            (answer.to_string().into_bytes(), claim),
-        )?;
-    }
-    Ok(())
+        true
+    })
 }
 
-/// Empties the answers to the uploads of attachments that are gone, which were given at
-/// `uploaded_at`: the upload stays done, and nothing of the file is told any more.
+/// Takes an attachment that is gone out of the answer to its upload, at `uploaded_at`.
 pub(crate) fn forget_attachment(
     tx: &mut Tx<'_>,
     attachment: AttachmentId,
     uploaded_at: Moment,
 ) -> Result<()> {
     let name = attachment.to_string();
+    amend(tx, uploaded_at, |answer| {
+        let files = answer.get_mut("attachments").and_then(Value::as_array_mut);
+        files.is_some_and(|files| {
+            let before = files.len();
+            files.retain(|file| file["id"] != name);
+            files.len() < before
+        })
+    })
+}
+
+/// Writes those answers of one moment anew that `change` says it changed.
+fn amend(
+    tx: &mut Tx<'_>,
+    answered_at: Moment,
+    mut change: impl FnMut(&mut Value) -> bool,
+) -> Result<()> {
     let answers = tx.all(
         "SELECT claim, body FROM repeats WHERE created_at = $1 AND body IS NOT NULL",
-        [uploaded_at.as_millis()],
+        [answered_at.as_millis()],
         |row| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, Vec<u8>>(1)?)),
     )?;
     for (claim, body) in answers {
         let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
             continue;
         };
-        let Some(files) = answer.get_mut("attachments").and_then(Value::as_array_mut) else {
-            continue;
-        };
-        let before = files.len();
-        files.retain(|file| file["id"] != name);
-        if files.len() < before {
+        if change(&mut answer) {
             tx.run(
                 "UPDATE repeats SET body = $1 WHERE claim = $2",
                 (answer.to_string().into_bytes(), claim),

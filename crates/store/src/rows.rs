@@ -4,7 +4,7 @@
 use guildhall_domain::{Error, Fault, Moment, Result, events::Event, ids::AuthorId};
 use rusqlite::{Connection, Params, Row, types::Type};
 
-use crate::{events, faults};
+use crate::{entries, events, faults};
 
 /// A reading transaction.
 pub struct Rx<'a> {
@@ -155,6 +155,10 @@ impl<'a> Tx<'a> {
         let mut log = *self.log;
         events::append(self, &mut log, at, actor, event)?;
         *self.log = log;
+        debug_assert!(
+            entries::is_told_in(self, event, log.seq).unwrap_or(true),
+            "an entry's event comes right behind its row, which says where a redaction finds it"
+        );
         Ok(log.seq)
     }
 }

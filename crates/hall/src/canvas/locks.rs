@@ -22,8 +22,8 @@ impl Hall {
     /// Begins, prolongs or ends editing; answers the lock that holds now, whoever holds it.
     ///
     /// # Errors
-    /// `NotFound` for room or session, then for the document, [`Refusal::RoomArchived`],
-    /// [`Refusal::NotAMember`], [`Refusal::CanvasBeingEdited`].
+    /// `NotFound` for room or session, then for the document, `RoomArchived`,
+    /// `NotAMember`, `CanvasBeingEdited`.
     ///
     /// Source: contract 2.5, the table of locks.
     pub async fn edit_document(
@@ -57,7 +57,7 @@ impl Hall {
     /// What is read shows an expired edit as ended already; this tells it to those who listen.
     ///
     /// # Errors
-    /// Faults, and [`Refusal::Overloaded`].
+    /// Faults, and `Overloaded`.
     pub async fn end_expired_edits(&self) -> Result<bool> {
         let now = self.now();
         match self.store().read(canvas::next_expiry).await?.value {
