@@ -116,6 +116,8 @@ pub const EXPORT_PAGE: u32 = 50;
 pub const EXPORT_CHUNK_BYTES: usize = 64 * 1024;
 /// Chunks an export makes ahead of its reader.
 pub const EXPORT_CHUNKS_AHEAD: usize = 4;
+/// Seconds an export may take altogether: an hour.
+pub const EXPORT_TOTAL_S: u64 = 3_600;
 /// Seconds an export waits for its reader to take a chunk.
 pub const EXPORT_STALL_S: u64 = 30;
 
@@ -135,6 +137,8 @@ pub const KEY_LABEL_CHARS: RangeInclusive<usize> = 1..=80;
 pub const SESSION_IDLE_S: i64 = 7 * 24 * 3_600;
 /// Seconds a sign-in may live: 30 days.
 pub const SESSION_AGE_S: i64 = 30 * 24 * 3_600;
+/// Sign-ins of one account; a further one ends the one that rested longest.
+pub const SIGN_INS_PER_ACCOUNT_MAX: u64 = 100;
 /// Seconds between two notes of a sign-in's or API key's use.
 pub const SESSION_TOUCH_S: i64 = 5 * 60;
 /// Wrong passwords and setup codes within [`LOGIN_TRIES_S`], of one address and of one account.

@@ -20,6 +20,7 @@ use guildhall_world::digests::Digesting;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
+    time::{Instant, timeout_at},
 };
 
 use crate::{Hall, sight};
@@ -56,6 +57,7 @@ impl Hall {
             sender,
             digesting: Digesting::default(),
             chunk: Vec::new(),
+            until: Instant::now() + Duration::from_secs(limits::EXPORT_TOTAL_S),
         };
         let reading = self.store().read_apart(move |db| {
             let (room, head) = head(db, &by, room, now)?;
@@ -115,6 +117,8 @@ struct Sheet {
     sender: mpsc::Sender<Vec<u8>>,
     digesting: Digesting,
     chunk: Vec<u8>,
+    /// When it ends whatever its reader does, because its snapshot keeps old pages alive.
+    until: Instant,
 }
 
 /// The entries an export holds.
@@ -178,14 +182,15 @@ impl Sheet {
     fn hand_on(&mut self) -> Result<()> {
         let room_for_next = limits::EXPORT_CHUNK_BYTES + limits::EXPORT_CHUNK_BYTES / 4;
         let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(room_for_next));
-        let patience = Duration::from_secs(limits::EXPORT_STALL_S);
+        let rested = Instant::now() + Duration::from_secs(limits::EXPORT_STALL_S);
+        let end = self.until.min(rested);
         let sent = self
             .runtime
-            .block_on(async { tokio::time::timeout(patience, self.sender.send(chunk)).await });
+            .block_on(async { timeout_at(end, self.sender.send(chunk)).await });
         match sent {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(Fault::broken("exporting a room", "its reader went away").into()),
-            Err(_) => Err(Fault::broken("exporting a room", "its reader rested too long").into()),
+            Err(_) => Err(Fault::broken("exporting a room", "its reader was too slow").into()),
         }
     }
 }

@@ -82,6 +82,15 @@ pub fn insert(tx: &mut Tx<'_>, sign_in: &SignIn, digest: &[u8; 32]) -> Result<()
             sign_in.last_used_at.as_millis(),
         ),
     )?;
+    tx.run(
+        "DELETE FROM sign_ins WHERE id IN
+           (SELECT id FROM sign_ins WHERE account_id = $1
+            ORDER BY last_used_at DESC, id DESC LIMIT -1 OFFSET $2)",
+        (
+            sign_in.account_id.as_bytes(),
+            rows::stored(limits::SIGN_INS_PER_ACCOUNT_MAX),
+        ),
+    )?;
     Ok(())
 }
 

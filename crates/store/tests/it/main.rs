@@ -9,3 +9,4 @@
 mod attachments;
 mod events;
 mod repeats;
+mod sign_ins;
