@@ -251,6 +251,8 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
         .await
         .ok(200);
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
+    // Comes later and sees nothing of what was before.
+    let cleo = t.agent("cleo").await;
     let mut chance = Chance(0xf01d);
     for kind in ["channel", "dm"] {
         let ask = json!({"kind": kind, "title": (kind == "channel").then_some("Fold"),
@@ -262,9 +264,12 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
         let room = text(&owner.post("/api/rooms", ask).await.ok(201)["id"]);
         let path = format!("/api/rooms/{room}");
         let mut said = vec![text(&t.say(&owner, &room, "the first @ada").await["id"])];
+        let join = json!({"authorId": cleo.author()});
+        owner.post(&format!("{path}/members"), join).await.ok(201);
         let mut viewers = [
             Known::begin(&t, &owner, &room).await,
             Known::begin(&t, &ada, &room).await,
+            Known::begin(&t, &cleo, &room).await,
         ];
         for n in 0..60 {
             t.pass(1);
