@@ -183,7 +183,7 @@ mod tests {
             (" Ada@Example.ORG ", Some("ada@example.org")),
             ("a@b", Some("a@b")),
             ("ada+x@localhost", Some("ada+x@localhost")),
-            ("Ünal@example.org", Some("Ünal@example.org")),
+            ("Ünal@example.org", Some("ünal@example.org")),
             ("ada", None),
             ("@example.org", None),
             ("ada@", None),
