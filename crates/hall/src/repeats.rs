@@ -12,8 +12,11 @@ use guildhall_store::{Tx, repeats};
 /// Seconds an answer is kept for repeats: 24 hours. Source: contract 1.7, `IDEMPOTENCY_TTL`.
 pub const IDEMPOTENCY_TTL_S: i64 = 24 * 3_600;
 
+/// Bytes of all kept answers together; the oldest go first.
+const KEPT_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
 /// Kept answers one chore's job drops, so that writers never wait long.
-const BATCH: u32 = 1_000;
+const BATCH: u32 = 100;
 
 /// A change that happens once: under a claim, or without one each time it is asked for.
 pub struct Once<T>(Option<Claimed<T>>);
@@ -66,6 +69,7 @@ impl<T> Once<T> {
         }
         let outcome = job(tx)?;
         repeats::keep(tx, &claim, &answer(&outcome)?, now)?;
+        repeats::make_room(tx, KEPT_BYTES_MAX)?;
         Ok(outcome)
     }
 }

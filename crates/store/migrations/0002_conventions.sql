@@ -17,6 +17,20 @@ CREATE TABLE repeats (
 ) WITHOUT ROWID;
 CREATE INDEX repeats_by_age ON repeats (created_at);
 
+-- The bytes of all kept bodies together, in one row.
+CREATE TABLE repeats_size (bytes INTEGER NOT NULL);
+INSERT INTO repeats_size (bytes) VALUES (0);
+CREATE TRIGGER repeats_added AFTER INSERT ON repeats BEGIN
+  UPDATE repeats_size SET bytes = bytes + COALESCE(LENGTH(NEW.body), 0);
+END;
+CREATE TRIGGER repeats_changed AFTER UPDATE OF body ON repeats BEGIN
+  UPDATE repeats_size
+  SET bytes = bytes + COALESCE(LENGTH(NEW.body), 0) - COALESCE(LENGTH(OLD.body), 0);
+END;
+CREATE TRIGGER repeats_dropped AFTER DELETE ON repeats BEGIN
+  UPDATE repeats_size SET bytes = bytes - COALESCE(LENGTH(OLD.body), 0);
+END;
+
 -- stored is what a person set here, configured what a file, the environment or a flag said at
 -- the last start, in the words of source; values are JSON.
 CREATE TABLE settings (

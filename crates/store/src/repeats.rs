@@ -8,7 +8,7 @@ use guildhall_domain::{
 
 use serde_json::Value;
 
-use crate::{Rx, Tx};
+use crate::{Rx, Tx, rows};
 
 /// What was answered to a claim, and the fingerprint of what it asked.
 ///
@@ -49,8 +49,11 @@ pub fn keep(tx: &mut Tx<'_>, claim: &Claim, answered: &Answered, now: Moment) ->
         AnsweredBody::Secret(id) => (None, id.as_str()),
     };
     tx.run(
-        "INSERT OR REPLACE INTO repeats (claim, fingerprint, status, body, secret_of, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO repeats (claim, fingerprint, status, body, secret_of, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (claim) DO UPDATE SET fingerprint = excluded.fingerprint,
+           status = excluded.status, body = excluded.body, secret_of = excluded.secret_of,
+           created_at = excluded.created_at",
         (
             &claim.id,
             &claim.fingerprint,
@@ -60,6 +63,26 @@ pub fn keep(tx: &mut Tx<'_>, claim: &Claim, answered: &Answered, now: Moment) ->
             now.as_millis(),
         ),
     )?;
+    Ok(())
+}
+
+/// Drops the oldest answers until all bodies together have at most `bytes_max`, some at once.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn make_room(tx: &mut Tx<'_>, bytes_max: u64) -> Result<()> {
+    /// Answers one call drops at most: a store above its bound comes back to it call by call.
+    const BATCH: u32 = 16;
+    let bytes = tx.one("SELECT bytes FROM repeats_size", [], |row| {
+        rows::count(row, 0)
+    })?;
+    if bytes > bytes_max {
+        tx.run(
+            "DELETE FROM repeats WHERE claim IN
+               (SELECT claim FROM repeats ORDER BY created_at LIMIT $1)",
+            [BATCH],
+        )?;
+    }
     Ok(())
 }
 

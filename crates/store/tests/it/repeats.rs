@@ -39,3 +39,41 @@ async fn answers_go_when_they_are_old_a_batch_at_a_time() {
         .unwrap();
     assert_eq!((kept, dropped), (vec![false, false, false, true], [2, 1]));
 }
+
+#[tokio::test]
+async fn the_oldest_answers_make_room_for_new_ones() {
+    let scratch = Scratch::new("repeats");
+    let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
+    let left = store
+        .write(|tx| {
+            for n in 0..200_u8 {
+                let claim = Claim {
+                    id: [n; 32],
+                    fingerprint: [9; 32],
+                };
+                let answered = Answered {
+                    status: 201,
+                    body: AnsweredBody::Json(vec![b' '; 1_000]),
+                };
+                let at = Moment::from_millis(i64::from(n));
+                // Kept anew, it counts once.
+                repeats::keep(tx, &claim, &answered, at)?;
+                repeats::keep(tx, &claim, &answered, at)?;
+                repeats::make_room(tx, 50_000)?;
+            }
+            let mut left = Vec::new();
+            for n in 0..200_u8 {
+                if repeats::find(tx, &[n; 32], Moment::from_millis(-1))?.is_some() {
+                    left.push(n);
+                }
+            }
+            Ok(left)
+        })
+        .await
+        .unwrap();
+    assert!((30..=50).contains(&left.len()), "{left:?}");
+    assert_eq!(
+        left.first().copied(),
+        Some(200 - u8::try_from(left.len()).unwrap())
+    );
+}
