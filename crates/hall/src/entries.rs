@@ -2,6 +2,7 @@
 
 use guildhall_domain::{
     Refusal, Result,
+    attachments::Attachment,
     callers::{AnyCaller, Caller, Gate, Human},
     entries::{EntriesAsk, EntriesPage, Entry, Posting, may_redact},
     events::Event,
@@ -11,7 +12,7 @@ use guildhall_domain::{
     threads::may_be_root,
 };
 use guildhall_store::{
-    Rx, Seen, attachments as file_rows,
+    Rx, Seen, Tx, attachments as file_rows,
     entries::{self, NewPost},
     members, settings,
 };
@@ -62,13 +63,7 @@ impl Hall {
                         cascade_depth: depth(tx, &by, &sight)?,
                         now,
                     };
-                    let mut entry = entries::insert(tx, post)?;
-                    file_rows::post(tx, &mut entry, files)?;
-                    let event = Event::EntryAdded {
-                        entry: entry.clone(),
-                    };
-                    tx.append(now, Some(by.author), &event)?;
-                    Ok(entry)
+                    write(tx, post, files)
                 })
             })
             .await
@@ -137,6 +132,18 @@ impl Hall {
         self.drop_blobs(files).await;
         Ok(entry)
     }
+}
+
+/// Writes a post with its files, and tells of it.
+pub(crate) fn write(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Entry> {
+    let (now, author) = (post.now, post.author);
+    let mut entry = entries::insert(tx, post)?;
+    file_rows::post(tx, &mut entry, files)?;
+    let event = Event::EntryAdded {
+        entry: entry.clone(),
+    };
+    tx.append(now, Some(author), &event)?;
+    Ok(entry)
 }
 
 /// An entry that the caller may read.

@@ -44,10 +44,13 @@ pub fn page<T, W: Serialize>(
     uri: &Uri,
     next_cursor: Option<String>,
     seen: Seen<T>,
-    form: impl FnOnce(T) -> W,
+    form: impl FnOnce(T, Option<String>) -> W,
 ) -> Response {
-    let link = next_cursor.and_then(|cursor| next_page(uri, &cursor));
-    let mut response = Read(seen.map(form)).into_response();
+    let link = next_cursor
+        .as_ref()
+        .and_then(|cursor| next_page(uri, cursor));
+    let page = seen.map(|page| form(page, next_cursor));
+    let mut response = Read(page).into_response();
     response.headers_mut().extend(link);
     response
 }

@@ -128,7 +128,7 @@ impl Params {
     }
 
     /// Behind which item a page of `list` begins, as the `nextCursor` of the page before says.
-    pub fn after(&mut self, list: &str) -> Option<[u8; 16]> {
+    pub fn after(&mut self, list: impl Hash) -> Option<[u8; 16]> {
         let cursor = self.text("cursor")?;
         let after = page_cursor::read(&cursor, list);
         if after.is_none() {

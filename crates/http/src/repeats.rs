@@ -8,7 +8,8 @@ use std::{
 
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
-    http::{HeaderMap, HeaderName, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
 };
 use guildhall_domain::{
     Fault, Refusal, Result,
@@ -21,7 +22,11 @@ use guildhall_wire::fields::Ask;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::{body, errors::ApiError, state::State};
+use crate::{
+    body,
+    errors::{ApiError, internal},
+    state::State,
+};
 
 /// The header that makes a post safe to send again.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -204,19 +209,18 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
 }
 
 /// The answer of then.
-pub(crate) fn replay(answered: Answered) -> axum::response::Response {
-    use axum::response::IntoResponse;
+pub(crate) fn replay(answered: Answered) -> Response {
     let AnsweredBody::Json(body) = answered.body else {
-        return crate::errors::internal().into_response();
+        return internal().into_response();
     };
     let status = StatusCode::from_u16(answered.status).unwrap_or(StatusCode::OK);
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/json"),
+        HeaderValue::from_static("application/json"),
     );
-    headers.insert(REPLAYED, header::HeaderValue::from_static("true"));
+    headers.insert(REPLAYED, HeaderValue::from_static("true"));
     response
 }
 

@@ -8,10 +8,7 @@ use guildhall_domain::{
     Moment, Refusal, Result,
     ids::{AuthorId, RoomId},
     members::AuthorSummary,
-    rooms::{
-        LimitOverrides, Room, RoomKind, RoomSeen, TEAM, TURN_LIMITS_DEFAULT, TurnLimits,
-        title_from_members,
-    },
+    rooms::{LimitOverrides, Room, RoomKind, RoomSeen, TEAM, TurnLimits, title_from_members},
 };
 use rusqlite::Row;
 
@@ -27,8 +24,7 @@ const COLUMNS: &str = "r.id, r.kind, r.slug, r.title, r.topic, r.archived, r.amb
     r.max_turns_per_agent_per_cascade, r.max_auto_turns_per_hour, r.created_at,
     r.last_activity_at, r.post_count";
 
-/// A room's row: the room, except that what it inherits, and a title which follows its members,
-/// are still missing.
+/// A room's row: the room, except that a title which follows its members is still missing.
 #[derive(Clone, Debug)]
 struct Stored {
     room: Room,
@@ -52,6 +48,7 @@ pub struct RoomsAsk {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen>> {
+    let inherited = Inherited::read(db)?;
     let mut rooms = db.all(
         &format!(
             "SELECT {COLUMNS}, m.read_others, m.mention_count, p.posts
@@ -67,7 +64,7 @@ pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen
             ask.kind.map(|kind| word_of(kind, &RoomKind::WORDS)),
             ask.only_own,
         ),
-        read_seen,
+        |row| read_seen(row, &inherited),
     )?;
     rooms.sort_unstable_by_key(|(stored, _)| {
         Reverse((stored.room.last_activity_at, stored.room.id))
@@ -80,12 +77,11 @@ pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen
     } else {
         HashMap::new()
     };
-    let inherited = Inherited::read(db)?;
     Ok(rooms
         .into_iter()
         .map(|(stored, numbers)| {
             let people = people.remove(&stored.room.id).unwrap_or_default();
-            seen(stored, numbers, people, &inherited)
+            seen(stored, numbers, people)
         })
         .collect())
 }
@@ -95,6 +91,7 @@ pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn seen_by(db: &Rx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomSeen>> {
+    let inherited = Inherited::read(db)?;
     let found = db.first(
         &format!(
             "SELECT {COLUMNS}, m.read_others, m.mention_count, p.posts
@@ -104,7 +101,7 @@ pub fn seen_by(db: &Rx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomS
              WHERE r.id = $2"
         ),
         (viewer.as_bytes(), id.as_bytes()),
-        read_seen,
+        |row| read_seen(row, &inherited),
     )?;
     let Some((stored, numbers)) = found else {
         return Ok(None);
@@ -113,7 +110,7 @@ pub fn seen_by(db: &Rx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomS
         RoomKind::Dm => members::summaries(db, id)?,
         RoomKind::Channel => Vec::new(),
     };
-    Ok(Some(seen(stored, numbers, people, &Inherited::read(db)?)))
+    Ok(Some(seen(stored, numbers, people)))
 }
 
 /// One room without anything that depends on who looks.
@@ -121,17 +118,18 @@ pub fn seen_by(db: &Rx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomS
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn by_id(db: &Rx<'_>, id: RoomId) -> Result<Option<Room>> {
+    let inherited = Inherited::read(db)?;
     let found = db.first(
         &format!("SELECT {COLUMNS} FROM rooms r WHERE r.id = $1"),
         [id.as_bytes()],
-        read,
+        |row| read(row, &inherited),
     )?;
     let Some(stored) = found else { return Ok(None) };
     let people = match stored.room.kind {
         RoomKind::Dm if !stored.titled => members::summaries(db, id)?,
         _ => Vec::new(),
     };
-    Ok(Some(finished(stored, &people, &Inherited::read(db)?)))
+    Ok(Some(finished(stored, &people)))
 }
 
 /// Every room without anything that depends on who looks, by id.
@@ -139,18 +137,18 @@ pub fn by_id(db: &Rx<'_>, id: RoomId) -> Result<Option<Room>> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn all(db: &Rx<'_>) -> Result<Vec<Room>> {
+    let inherited = Inherited::read(db)?;
     let rooms = db.all(
         &format!("SELECT {COLUMNS} FROM rooms r ORDER BY r.id"),
         [],
-        read,
+        |row| read(row, &inherited),
     )?;
     let mut people = members::of_direct_messages(db)?;
-    let inherited = Inherited::read(db)?;
     Ok(rooms
         .into_iter()
         .map(|stored| {
             let people = people.remove(&stored.room.id).unwrap_or_default();
-            finished(stored, &people, &inherited)
+            finished(stored, &people)
         })
         .collect())
 }
@@ -458,12 +456,7 @@ struct Numbers {
     posts: Option<u64>,
 }
 
-fn seen(
-    stored: Stored,
-    numbers: Numbers,
-    people: Vec<AuthorSummary>,
-    inherited: &Inherited,
-) -> RoomSeen {
+fn seen(stored: Stored, numbers: Numbers, people: Vec<AuthorSummary>) -> RoomSeen {
     let own = numbers.posts.unwrap_or(0);
     let others = stored.post_count.saturating_sub(own);
     let is_dm = stored.room.kind == RoomKind::Dm;
@@ -472,28 +465,20 @@ fn seen(
         mention_count: numbers.mention_count,
         viewer_has_posted: numbers.posts.is_some(),
         working: 0,
-        room: finished(stored, &people, inherited),
+        room: finished(stored, &people),
         participants: is_dm.then_some(people),
     }
 }
 
-fn finished(stored: Stored, people: &[AuthorSummary], inherited: &Inherited) -> Room {
+fn finished(stored: Stored, people: &[AuthorSummary]) -> Room {
     let mut room = stored.room;
-    let limits = room.limit_overrides.over(&inherited.limits);
-    room.turn_limits_enabled = limits.turn_limits_enabled;
-    room.max_agent_depth = limits.max_agent_depth;
-    room.max_turns_per_agent_per_cascade = limits.max_turns_per_agent_per_cascade;
-    room.max_auto_turns_per_hour = limits.max_auto_turns_per_hour;
     if !stored.titled {
         room.title = title_from_members(people.iter().map(|author| author.display_name.as_str()));
-    }
-    if room.well_known == TEAM && room.fallback_seat_author_id.is_none() {
-        room.fallback_seat_author_id = inherited.default_seat;
     }
     room
 }
 
-fn read_seen(row: &Row<'_>) -> rusqlite::Result<(Stored, Numbers)> {
+fn read_seen(row: &Row<'_>, inherited: &Inherited) -> rusqlite::Result<(Stored, Numbers)> {
     let maybe = |column| -> rusqlite::Result<Option<u64>> {
         Ok(row.get::<_, Option<i64>>(column)?.map(i64::unsigned_abs))
     };
@@ -502,10 +487,10 @@ fn read_seen(row: &Row<'_>) -> rusqlite::Result<(Stored, Numbers)> {
         mention_count: maybe(17)?,
         posts: maybe(18)?,
     };
-    Ok((read(row)?, numbers))
+    Ok((read(row, inherited)?, numbers))
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
+fn read(row: &Row<'_>, inherited: &Inherited) -> rusqlite::Result<Stored> {
     let title: Option<String> = row.get(3)?;
     let limit_overrides = LimitOverrides {
         turn_limits_enabled: row.get(9)?,
@@ -513,7 +498,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
         max_turns_per_agent_per_cascade: row.get(11)?,
         max_auto_turns_per_hour: row.get(12)?,
     };
-    let limits = limit_overrides.over(&TURN_LIMITS_DEFAULT);
+    let limits = limit_overrides.over(&inherited.limits);
+    let well_known: String = row.get(7)?;
+    let default_seat = inherited.default_seat.filter(|_| well_known == TEAM);
+    let fallback_seat = rows::maybe_id(row, 8, AuthorId::from_bytes)?;
     Ok(Stored {
         titled: title.is_some(),
         post_count: count(row, 15)?,
@@ -525,8 +513,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
             topic: row.get(4)?,
             archived: row.get(5)?,
             ambient_max_entries: row.get(6)?,
-            well_known: row.get(7)?,
-            fallback_seat_author_id: rows::maybe_id(row, 8, AuthorId::from_bytes)?,
+            well_known,
+            fallback_seat_author_id: fallback_seat.or(default_seat),
             turn_limits_enabled: limits.turn_limits_enabled,
             max_agent_depth: limits.max_agent_depth,
             max_turns_per_agent_per_cascade: limits.max_turns_per_agent_per_cascade,

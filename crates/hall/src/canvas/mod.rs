@@ -21,7 +21,7 @@ use guildhall_domain::{
 use guildhall_store::{
     Rx, Seen, Tx, agents, authors,
     canvas::{self, Kept},
-    entries::{self, NewPost},
+    entries::NewPost,
     settings,
 };
 use guildhall_world::confined::Reach;
@@ -243,8 +243,7 @@ impl Hall {
                         cascade_depth: crate::entries::depth(tx, &by, &sight)?,
                         now,
                     };
-                    let entry = entries::insert(tx, post)?;
-                    tx.append(now, Some(by.author), &Event::EntryAdded { entry })?;
+                    crate::entries::write(tx, post, Vec::new())?;
                     kept.document.begin_thread(root);
                     keep(tx, &by, &kept, CanvasChange::Threaded, now)?;
                     Ok(Threaded {

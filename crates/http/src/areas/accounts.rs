@@ -84,9 +84,11 @@ pub async fn list(
     let seen = hall.accounts(&by, ask.after, ask.limit).await?;
     let last = seen.value.accounts.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|account| page_cursor::write(account.id.as_bytes(), LIST));
-    Ok(page(&uri, next_cursor.clone(), seen, |page| Accounts {
-        accounts: page.accounts.into_iter().map(Into::into).collect(),
-        next_cursor,
+    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
+        Accounts {
+            accounts: page.accounts.into_iter().map(Into::into).collect(),
+            next_cursor,
+        }
     }))
 }
 

@@ -35,12 +35,7 @@ impl FromQuery for ListAuthors {
             after: None,
             limit: params.limit(),
         };
-        if let Some(cursor) = params.text("cursor") {
-            ask.after = page_cursor::read(&cursor, filters(&ask)).map(AuthorId::from_bytes);
-            if ask.after.is_none() {
-                params.fail::<()>("cursor", "does not belong to this list");
-            }
-        }
+        ask.after = params.after(filters(&ask)).map(AuthorId::from_bytes);
         Self(ask)
     }
 }
@@ -73,7 +68,7 @@ pub async fn list(
     let seen = hall.authors(&by, ask).await?;
     let last = seen.value.authors.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|author| page_cursor::write(author.id.as_bytes(), &list));
-    Ok(page(&uri, next_cursor.clone(), seen, |page| Authors {
+    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Authors {
         authors: page.authors.into_iter().map(Into::into).collect(),
         next_cursor,
     }))

@@ -60,7 +60,7 @@ pub async fn list(
     let seen = hall.keys(&by, ask.after, ask.limit).await?;
     let last = seen.value.keys.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|key| page_cursor::write(key.id.as_bytes(), LIST));
-    Ok(page(&uri, next_cursor.clone(), seen, |page| Keys {
+    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Keys {
         keys: page.keys.into_iter().map(Into::into).collect(),
         next_cursor,
     }))

@@ -75,7 +75,7 @@ pub async fn find(
     let seen = hall.search(&by, ask).await?;
     let last = seen.value.hits.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|hit| page_cursor::write_place(hit.place, filters(&wanted, room)));
-    Ok(page(&uri, next_cursor.clone(), seen, |page| Hits {
+    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Hits {
         results: page.hits.into_iter().map(Into::into).collect(),
         next_cursor,
         warnings: Vec::new(),

@@ -91,7 +91,7 @@ pub async fn list(
     let seen = hall.threads(&by, ask.below, ask.limit).await?;
     let last = seen.value.threads.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|thread| page_cursor::write_place(thread.place, LIST));
-    Ok(page(&uri, next_cursor.clone(), seen, |page| Threads {
+    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Threads {
         threads: page.threads.into_iter().map(Into::into).collect(),
         next_cursor,
     }))
