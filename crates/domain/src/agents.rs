@@ -161,10 +161,10 @@ impl Runtime {
     /// # Errors
     /// [`Refusal::UnsupportedPermissionMode`].
     pub fn mode(&self, id: &str) -> Result<&'static PermissionMode, Refusal> {
-        self.modes
-            .iter()
-            .find(|mode| mode.id == id)
-            .ok_or(Refusal::UnsupportedPermissionMode)
+        self.modes.iter().find(|mode| mode.id == id).ok_or_else(|| {
+            let supported = self.modes.iter().map(|mode| mode.id.to_owned()).collect();
+            Refusal::UnsupportedPermissionMode(supported)
+        })
     }
 
     /// The mode an agent starts with when none is asked for.
@@ -305,13 +305,22 @@ mod tests {
 
     #[test]
     fn an_unattended_mode_needs_an_acknowledgement() {
+        let supported = REHEARSAL
+            .modes
+            .iter()
+            .map(|mode| mode.id.to_owned())
+            .collect();
         let autonomy = Refusal::AutonomyNotAcknowledged("autopilot".to_owned());
         for (mode, acknowledged, expected) in [
             ("default", false, Ok(())),
             ("plan", false, Ok(())),
             ("autopilot", false, Err(autonomy)),
             ("autopilot", true, Ok(())),
-            ("yolo", true, Err(Refusal::UnsupportedPermissionMode)),
+            (
+                "yolo",
+                true,
+                Err(Refusal::UnsupportedPermissionMode(supported)),
+            ),
         ] {
             let outcome = REHEARSAL
                 .mode(mode)

@@ -132,6 +132,15 @@ gates! {
             Some(Refusal::InteractiveOnly)
         }
     });
+    /// Owner or person at a screen: no agent, and no API key.
+    Decider = |caller| match caller.credential {
+        _ if !caller.is_human() => Some(Refusal::AgentCannotDecide),
+        Credential::ApiKey(_) => Some(Refusal::InteractiveOnly),
+        Credential::Loopback
+        | Credential::Cookie(_)
+        | Credential::LocalToken
+        | Credential::AgentToken(_) => settled(caller),
+    };
     /// The owner alone.
     Owner = |caller| match caller.identity {
         Identity::Owner => settled(caller),

@@ -4,15 +4,24 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    Moment,
     agents::Agent,
     authors::Author,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
     entries::Entry,
-    ids::{AccountId, AgentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, SessionId, TokenId},
+    ids::{
+        AccountId, AgentId, ApprovalId, AuthorId, DocumentId, EntryId, KeyId, MessageId, RoomId,
+        SessionId, SessionTurnId, TokenId,
+    },
+    interactions::{Interaction, InteractionKind, Resolution},
     members::Member,
     reactions::Reaction,
     read_cursors::ReadCursor,
     rooms::Room,
+    sessions::{Session, TurnOutcome},
+    transcript::{TextKind, ToolCall},
+    turns::Turn,
+    usage::Usage,
 };
 
 /// Everything that can happen. Source: contract 1.10 and the event tables of 2.10 and 3.6.
@@ -162,6 +171,189 @@ pub enum Event {
         /// Its row.
         key_id: KeyId,
     },
+    /// A session was opened.
+    SessionCreated {
+        /// As it is now.
+        session: Session,
+    },
+    /// A session's fields changed.
+    SessionUpdated {
+        /// As it is now.
+        session: Session,
+    },
+    /// A session is over.
+    SessionClosed {
+        /// As it is now.
+        session: Session,
+    },
+    /// A message waits for its turn.
+    MessageQueued {
+        /// The session.
+        session_id: SessionId,
+        /// The message.
+        message_id: MessageId,
+        /// Its place in the queue, from 1.
+        queue_position: u32,
+    },
+    /// A message left the queue without a turn.
+    MessageRemoved {
+        /// The session.
+        session_id: SessionId,
+        /// The message.
+        message_id: MessageId,
+        /// The place it had, from 1.
+        queue_position: u32,
+    },
+    /// A message was handed to the agent.
+    TurnStarted {
+        /// The session.
+        session_id: SessionId,
+        /// The turn.
+        turn_id: SessionTurnId,
+        /// The message.
+        message_id: MessageId,
+    },
+    /// A message grew.
+    TextAppended {
+        /// The session.
+        session_id: SessionId,
+        /// The message, which the first piece makes.
+        message_id: MessageId,
+        /// Which of its texts.
+        part: TextKind,
+        /// How long that text was before, in UTF-16 units, over all its parts of this kind.
+        offset: u64,
+        /// What was added.
+        text: String,
+    },
+    /// A tool call was announced, or more became known of it.
+    ToolCallUpdated {
+        /// The session.
+        session_id: SessionId,
+        /// The message it stands in.
+        message_id: MessageId,
+        /// All that is known of it.
+        tool_call: ToolCall,
+    },
+    /// A session's tasks changed.
+    TasksChanged {
+        /// The session.
+        session_id: SessionId,
+        /// Rises with every change.
+        version: u64,
+    },
+    /// The commands an agent reports changed.
+    CommandsChanged {
+        /// The session.
+        session_id: SessionId,
+        /// The runtime's type.
+        runtime: String,
+        /// The folder they count in.
+        cwd: String,
+    },
+    /// An agent asks a person, or asks anew with another input.
+    InteractionOpened {
+        /// As it is now.
+        interaction: Interaction,
+    },
+    /// Nobody answered for a while.
+    InteractionParked {
+        /// As it is now.
+        interaction: Interaction,
+    },
+    /// The agent that asked is gone.
+    InteractionDetached {
+        /// As it is now.
+        interaction: Interaction,
+    },
+    /// An ask is over.
+    InteractionResolved {
+        /// The session.
+        session_id: SessionId,
+        /// The ask.
+        id: ApprovalId,
+        /// The call it was about.
+        tool_call_id: String,
+        /// What answer was wanted.
+        kind: InteractionKind,
+        /// Why it is over.
+        resolution: Resolution,
+        /// Who ended it; `None` for the clock and the server.
+        resolved_by: Option<AuthorId>,
+        /// When.
+        at: Moment,
+    },
+    /// A session runs in another mode.
+    SessionModeChanged {
+        /// The session.
+        session_id: SessionId,
+        /// The mode before.
+        from: String,
+        /// The mode now.
+        to: String,
+        /// Who changed it.
+        by: ChangedBy,
+        /// Whether a person's word stands for the mode.
+        acknowledged: bool,
+    },
+    /// An agent tried a mode that no person allowed.
+    SessionModeRefused {
+        /// The session.
+        session_id: SessionId,
+        /// The mode it tried.
+        attempted: String,
+        /// The mode that stays.
+        kept: String,
+    },
+    /// The server has something to say in a session.
+    SessionNotice {
+        /// The session.
+        session_id: SessionId,
+        /// For programs.
+        code: String,
+        /// For people.
+        text: String,
+    },
+    /// A turn of a session ended.
+    TurnEnded {
+        /// The session.
+        session_id: SessionId,
+        /// The turn.
+        turn_id: SessionTurnId,
+        /// How.
+        outcome: TurnOutcome,
+        /// What it used.
+        usage: Usage,
+        /// What went wrong, for a person.
+        error: Option<String>,
+    },
+    /// A turn of a room's agent was recorded, or went on.
+    TurnUpdated {
+        /// As it is now.
+        turn: Turn,
+    },
+    /// A runtime was installed, removed or replaced.
+    RuntimeChanged {
+        /// Its type.
+        #[serde(rename = "type")]
+        kind: String,
+        /// Whether it is there.
+        installed: bool,
+        /// Its version, or `""`.
+        version: String,
+    },
+}
+
+/// Who changed a session's mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangedBy {
+    /// A person.
+    Person,
+    /// The agent.
+    Agent,
+    /// The server.
+    Server,
 }
 
 /// The room of an event that was read back, which stands in its scope alone.
@@ -274,6 +466,28 @@ impl Event {
                 also: vec![Scope::Room(cursor.room_id)],
                 audience: Audience::Author(cursor.author_id),
             },
+            Self::SessionCreated { session }
+            | Self::SessionUpdated { session }
+            | Self::SessionClosed { session } => filed(Scope::Session(session.id), Vec::new()),
+            Self::MessageQueued { session_id, .. }
+            | Self::MessageRemoved { session_id, .. }
+            | Self::TurnStarted { session_id, .. }
+            | Self::TextAppended { session_id, .. }
+            | Self::ToolCallUpdated { session_id, .. }
+            | Self::TasksChanged { session_id, .. }
+            | Self::CommandsChanged { session_id, .. }
+            | Self::InteractionResolved { session_id, .. }
+            | Self::SessionModeChanged { session_id, .. }
+            | Self::SessionModeRefused { session_id, .. }
+            | Self::SessionNotice { session_id, .. }
+            | Self::TurnEnded { session_id, .. } => filed(Scope::Session(*session_id), Vec::new()),
+            Self::InteractionOpened { interaction }
+            | Self::InteractionParked { interaction }
+            | Self::InteractionDetached { interaction } => {
+                filed(Scope::Session(interaction.session_id), Vec::new())
+            }
+            Self::TurnUpdated { turn } => filed(Scope::Room(turn.room_id), Vec::new()),
+            Self::RuntimeChanged { .. } => filed(Scope::Hall, Vec::new()),
             Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
             Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),
             Self::AccountCreated { .. } | Self::AccountRemoved { .. } => Filing {
@@ -319,6 +533,26 @@ impl Event {
             Self::SignedOut { .. } => "signed_out",
             Self::ApiKeyCreated { .. } => "api_key_created",
             Self::ApiKeyRevoked { .. } => "api_key_revoked",
+            Self::SessionCreated { .. } => "session_created",
+            Self::SessionUpdated { .. } => "session_updated",
+            Self::SessionClosed { .. } => "session_closed",
+            Self::MessageQueued { .. } => "message_queued",
+            Self::MessageRemoved { .. } => "message_removed",
+            Self::TurnStarted { .. } => "turn_started",
+            Self::TextAppended { .. } => "text_appended",
+            Self::ToolCallUpdated { .. } => "tool_call_updated",
+            Self::TasksChanged { .. } => "tasks_changed",
+            Self::CommandsChanged { .. } => "commands_changed",
+            Self::InteractionOpened { .. } => "interaction_opened",
+            Self::InteractionParked { .. } => "interaction_parked",
+            Self::InteractionDetached { .. } => "interaction_detached",
+            Self::InteractionResolved { .. } => "interaction_resolved",
+            Self::SessionModeChanged { .. } => "session_mode_changed",
+            Self::SessionModeRefused { .. } => "session_mode_refused",
+            Self::SessionNotice { .. } => "session_notice",
+            Self::TurnEnded { .. } => "turn_ended",
+            Self::TurnUpdated { .. } => "turn_updated",
+            Self::RuntimeChanged { .. } => "runtime_changed",
         }
     }
 }

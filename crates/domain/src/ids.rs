@@ -79,6 +79,12 @@ ids! {
     TokenId;
     /// An agent's turn in a room.
     TurnId;
+    /// One message to or from an agent in a session.
+    MessageId;
+    /// One turn of a session: a prompt and what came of it.
+    SessionTurnId;
+    /// What a person must decide.
+    ApprovalId;
     /// A session of an agent.
     SessionId;
     /// A person's account, in mode `login`.

@@ -168,3 +168,59 @@ pub const EVENT_RETENTION_BATCH: u32 = 2_000;
 pub const SIGNALS_PER_READER: usize = 256;
 /// Seconds a typing or viewing signal holds unless restated.
 pub const SIGNAL_HOLDS_S: i64 = 30;
+/// Characters of a session's title.
+pub const SESSION_TITLE_CHARS: RangeInclusive<usize> = 1..=200;
+/// Characters of the last message that a session shows.
+pub const SESSION_PREVIEW_CHARS: usize = 200;
+/// Characters of a message to an agent.
+pub const MESSAGE_CHARS: RangeInclusive<usize> = 1..=100_000;
+/// Messages that wait in one session.
+pub const QUEUE_MAX: u32 = 50;
+/// Asks of one session that wait for a person; more are refused to the agent.
+pub const PENDING_MAX: u32 = 50;
+/// Agent processes at once.
+pub const PROCESSES_MAX: usize = 16;
+/// Seconds an agent process may idle: 5 min.
+pub const PROCESS_IDLE_S: u64 = 300;
+/// Seconds from the start of a process to its open session.
+pub const START_MAX_S: u64 = 60;
+/// Seconds the check of a runtime takes at most.
+pub const RUNTIME_CHECK_MAX_S: u64 = 30;
+/// Seconds between the steps of stopping a process.
+pub const STOP_GRACE_S: u64 = 2;
+/// Seconds a cancelled turn may take to end.
+pub const CANCEL_GRACE_S: u64 = 10;
+/// Seconds a turn may be silent while no tool is at work: 10 min.
+pub const TURN_SILENCE_MAX_S: u64 = 600;
+/// Bytes of a tool's output that are kept.
+pub const TOOL_OUTPUT_STORED_MAX: usize = 1 << 20;
+/// Seconds until an unanswered ask is parked: 10 min.
+pub const APPROVAL_PARK_S: i64 = 600;
+/// Seconds until an unanswered ask is refused: 4 h.
+pub const APPROVAL_EXPIRE_S: i64 = 4 * 3_600;
+/// Seconds an approval whose agent was gone may be used: 30 min.
+pub const GRANT_TTL_S: i64 = 1_800;
+/// Bytes of an ask's input that are shown.
+pub const INPUT_SHOWN_MAX: usize = 256 << 10;
+/// Milliseconds between two pieces of a growing message.
+pub const DELTA_FLUSH_MS: u64 = 100;
+/// Bytes of a growing message that do not wait.
+pub const DELTA_FLUSH_BYTES: usize = 4 << 10;
+/// Bytes of one line an agent writes.
+pub const ACP_LINE_MAX: usize = 16 << 20;
+/// Lines in a row that are not the protocol, after which a process is stopped.
+pub const ACP_GARBAGE_LINES_MAX: usize = 100;
+/// Bytes of one line of a transcript.
+pub const TRANSCRIPT_LINE_MAX: usize = 8 << 20;
+/// Files looked at to find a transcript.
+pub const TRANSCRIPT_FILES_MAX: usize = 2_000;
+/// Tasks of one session.
+pub const TASKS_MAX: usize = 1_000;
+/// Command files of one folder.
+pub const COMMAND_FILES_MAX: usize = 2_000;
+/// Bytes of one command file.
+pub const COMMAND_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Folders beneath each other that are searched for commands.
+pub const COMMAND_DEPTH_MAX: usize = 8;
+/// Seconds a listing of commands is kept: 5 min.
+pub const COMMANDS_CACHE_MAX_S: i64 = 300;

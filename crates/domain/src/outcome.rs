@@ -3,7 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::{canvas::EditLock, ids::AgentId, repeats::Answered};
+use crate::{
+    Moment,
+    canvas::EditLock,
+    ids::AgentId,
+    interactions::{AskOption, Resolution},
+    repeats::Answered,
+};
 
 /// What a use case answers when it does not succeed.
 #[derive(Debug)]
@@ -58,6 +64,14 @@ pub enum Thing {
     Session,
     /// An agent's token.
     Token,
+    /// A tool call that waits for a person.
+    PendingApproval,
+    /// A question that waits for a person.
+    PendingQuestion,
+    /// A message that waits for its turn.
+    QueuedMessage,
+    /// An agent's turn in a room.
+    Turn,
 }
 
 /// Everything wrong with one request's shape.
@@ -123,8 +137,8 @@ pub enum Refusal {
     InvalidSlug,
     /// No runtime of this type is registered.
     UnknownRuntime,
-    /// The runtime has no such permission mode.
-    UnsupportedPermissionMode,
+    /// The runtime has no such permission mode; holds those it has.
+    UnsupportedPermissionMode(Vec<String>),
     /// A path that leads to something else than a folder.
     NotADirectory,
     /// A path that leads to something else than a file.
@@ -209,6 +223,30 @@ pub enum Refusal {
     AgentExists(AgentId),
     /// The agent is retired.
     AgentRetired,
+    /// An agent, or somebody who may be one, wanted to decide.
+    AgentCannotDecide,
+    /// A session with this id was opened with other words.
+    SessionExists,
+    /// The session is over.
+    SessionClosed,
+    /// The session is the agent's own; it is read alone.
+    SessionReadOnly,
+    /// As many messages wait as may.
+    QueueFull,
+    /// The runtime cannot go on with a session of before.
+    RuntimeCannotResume,
+    /// The ask is over; holds why and since when.
+    InteractionAlreadyResolved(Resolution, Moment),
+    /// The ask is about something else by now; holds its digest.
+    InteractionChanged(String),
+    /// No such answer is offered; holds those that are.
+    OptionNotOffered(Vec<AskOption>),
+    /// The ask is answered at its session; holds the route.
+    UseSessionRoute(String),
+    /// The turn is over or on its way.
+    TurnNotRunnable,
+    /// The hour's turns are used up; holds the seconds to wait.
+    TurnBudgetReached(u64),
     /// The object is at another revision than the change waits for; holds the one it is at.
     PreconditionFailed(u64),
     /// A post with this idempotency key is being answered now.

@@ -79,6 +79,9 @@ catalogue! {
     SETUP_REQUIRED 401 "Setup required",
         "Nobody has an account here yet; the first one is the owner's.",
         "Make the first account with the setup code from the server's terminal or data folder.";
+    AGENT_CANNOT_DECIDE 403 "Agents cannot decide",
+        "Only a person may decide this: not an agent, and no program that an agent may have started.",
+        "Answer it on the page or with the command line, from a terminal no agent runs in.";
     HOST_NOT_ALLOWED 403 "Host not allowed",
         "This address is not on the list of names for this server.",
         "Use localhost or 127.0.0.1, or add the name to server.allowedHosts on the computer itself.";
@@ -136,6 +139,15 @@ catalogue! {
     NOT_FOUND 404 "Not found",
         "Nothing is there.",
         "Check the address; the interface is described under /docs.";
+    NO_PENDING_APPROVAL 404 "Nothing to approve",
+        "This session has no tool call of this id that was ever asked about.",
+        "List the asks that wait: GET /api/sessions/pending-interactions.";
+    NO_PENDING_QUESTION 404 "Nothing to answer",
+        "This session has no question of this id that was ever asked.",
+        "List the asks that wait: GET /api/sessions/pending-interactions.";
+    QUEUED_MESSAGE_NOT_FOUND 404 "Not queued",
+        "No such message waits in this session; its turn may have begun.",
+        "Read the session's queue for what waits.";
     ROOM_NOT_FOUND 404 "Room not found",
         "There is no such room.",
         "List the rooms for their ids; an agent sees those it belongs to.";
@@ -145,6 +157,9 @@ catalogue! {
     TOKEN_NOT_FOUND 404 "Token not found",
         "There is no such token.",
         "List the agent's tokens for their ids.";
+    TURN_NOT_FOUND 404 "Turn not found",
+        "There is no such turn in this room.",
+        "List the room's turns for their ids; agents that were not addressed have none.";
     METHOD_NOT_ALLOWED 405 "Method not allowed",
         "This address does not take that method.",
         "Use one of the methods named in the Allow header.";
@@ -202,6 +217,36 @@ catalogue! {
     OWNER_MUST_BE_PRESENT 409 "Owner must be present",
         "A room with two agents, and every room an agent makes, needs the owner in it.",
         "Add the owner to the room.";
+    SESSION_EXISTS 409 "Session exists",
+        "A session with this id was opened with other words.",
+        "Leave the id out, or read the session that has it.";
+    SESSION_CLOSED 409 "Session closed",
+        "This session is over; it can still be read.",
+        "Open a new session with the same agent.";
+    SESSION_READ_ONLY 409 "Session is read-only",
+        "This session belongs to the agent's own command line and is only read here.",
+        "Open a session of its own that resumes it: POST /api/sessions with resumeId.";
+    QUEUE_FULL 409 "Queue full",
+        "As many messages wait in this session as may.",
+        "Wait for a turn to end, or remove a message that waits.";
+    RUNTIME_CANNOT_RESUME 409 "Runtime cannot resume",
+        "This runtime cannot go on with a session of before.",
+        "Open a new session instead.";
+    INTERACTION_ALREADY_RESOLVED 409 "Already answered",
+        "This was answered already, or its time ran out; the details say how and when.",
+        "Nothing is left to do here.";
+    INTERACTION_CHANGED 409 "Changed since shown",
+        "The agent asks for something else by now; the details hold the new digest.",
+        "Look at it again, then answer with the new digest.";
+    OPTION_NOT_OFFERED 409 "Not offered",
+        "The agent does not offer this answer; the details list those it does.",
+        "Choose one of details.options by its optionId.";
+    USE_SESSION_ROUTE 409 "Answered at its session",
+        "This is answered at its session; the details name the route.",
+        "Send the answer to details.route.";
+    TURN_NOT_RUNNABLE 409 "Turn not runnable",
+        "This turn runs, ran or was stopped.",
+        "Post again to have the agent answer anew.";
     ROOM_ARCHIVED 409 "Room archived",
         "This room is archived. Restore it to change anything.",
         "Restore the room first.";
@@ -250,6 +295,9 @@ catalogue! {
     REACTION_RATE_LIMITED 429 "Too many reactions in an hour",
         "An agent adds at most 20 reactions an hour in a room.",
         "Wait for the seconds named in Retry-After.";
+    TURN_BUDGET_REACHED 429 "The hour's turns are used up",
+        "As many automatic turns ran within the hour as may.",
+        "Wait as the header Retry-After says, or raise the limit in the settings.";
     TOO_MANY_STREAMS 429 "Too many streams",
         "This caller holds as many streams as it may.",
         "Close a stream first.";

@@ -159,6 +159,15 @@ impl From<Refusal> for ApiError {
             Refusal::PreconditionFailed(rev) => {
                 error.with_details(json!({ "currentETag": rev_tag(rev) }))
             }
+            Refusal::UnsupportedPermissionMode(modes) => {
+                error.with_details(json!({ "supported": modes }))
+            }
+            Refusal::InteractionAlreadyResolved(resolution, at) => {
+                error.with_details(json!({ "resolution": resolution, "resolvedAt": at }))
+            }
+            Refusal::InteractionChanged(digest) => error.with_details(json!({ "digest": digest })),
+            Refusal::OptionNotOffered(options) => error.with_details(json!({ "options": options })),
+            Refusal::UseSessionRoute(route) => error.with_details(json!({ "route": route })),
             Refusal::SecretAlreadyShown(id) => error.with_details(json!({ "id": id })),
             Refusal::UnknownSetting(keys) | Refusal::SettingFixed(keys) => {
                 error.with_details(json!({ "keys": keys }))
@@ -180,7 +189,9 @@ impl From<Refusal> for ApiError {
             Refusal::AgentIdentityUnverified => {
                 error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
             }
-            Refusal::RateLimited(seconds) | Refusal::ReactionRateLimited(seconds) => {
+            Refusal::RateLimited(seconds)
+            | Refusal::ReactionRateLimited(seconds)
+            | Refusal::TurnBudgetReached(seconds) => {
                 error.with_header(header::RETRY_AFTER, seconds)
             }
             Refusal::TooManyStreams
@@ -207,11 +218,23 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::UnknownSetting(_) => catalogue::UNKNOWN_SETTING,
         Refusal::SettingFixed(_) => catalogue::SETTING_FIXED,
         Refusal::PreconditionFailed(_) => catalogue::PRECONDITION_FAILED,
+        Refusal::AgentCannotDecide => catalogue::AGENT_CANNOT_DECIDE,
+        Refusal::SessionExists => catalogue::SESSION_EXISTS,
+        Refusal::SessionClosed => catalogue::SESSION_CLOSED,
+        Refusal::SessionReadOnly => catalogue::SESSION_READ_ONLY,
+        Refusal::QueueFull => catalogue::QUEUE_FULL,
+        Refusal::RuntimeCannotResume => catalogue::RUNTIME_CANNOT_RESUME,
+        Refusal::InteractionAlreadyResolved(..) => catalogue::INTERACTION_ALREADY_RESOLVED,
+        Refusal::InteractionChanged(_) => catalogue::INTERACTION_CHANGED,
+        Refusal::OptionNotOffered(_) => catalogue::OPTION_NOT_OFFERED,
+        Refusal::UseSessionRoute(_) => catalogue::USE_SESSION_ROUTE,
+        Refusal::TurnNotRunnable => catalogue::TURN_NOT_RUNNABLE,
+        Refusal::TurnBudgetReached(_) => catalogue::TURN_BUDGET_REACHED,
         Refusal::IdempotencyInProgress => catalogue::IDEMPOTENCY_IN_PROGRESS,
         Refusal::IdempotencyKeyReused => catalogue::IDEMPOTENCY_KEY_REUSED,
         Refusal::SecretAlreadyShown(_) => catalogue::SECRET_ALREADY_SHOWN,
         Refusal::UnknownRuntime => catalogue::UNKNOWN_RUNTIME,
-        Refusal::UnsupportedPermissionMode => catalogue::UNSUPPORTED_PERMISSION_MODE,
+        Refusal::UnsupportedPermissionMode(_) => catalogue::UNSUPPORTED_PERMISSION_MODE,
         Refusal::NotADirectory => catalogue::NOT_A_DIRECTORY,
         Refusal::NotAFile => catalogue::NOT_A_FILE,
         Refusal::InvalidPath(_) => catalogue::INVALID_PATH,
@@ -241,6 +264,10 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
         Refusal::NotFound(Thing::Session) => catalogue::SESSION_NOT_FOUND,
         Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
+        Refusal::NotFound(Thing::PendingApproval) => catalogue::NO_PENDING_APPROVAL,
+        Refusal::NotFound(Thing::PendingQuestion) => catalogue::NO_PENDING_QUESTION,
+        Refusal::NotFound(Thing::QueuedMessage) => catalogue::QUEUED_MESSAGE_NOT_FOUND,
+        Refusal::NotFound(Thing::Turn) => catalogue::TURN_NOT_FOUND,
         Refusal::AuthorNotChangeable => catalogue::AUTHOR_NOT_CHANGEABLE,
         Refusal::AuthorRetired => catalogue::AUTHOR_RETIRED,
         Refusal::HandleTaken => catalogue::HANDLE_TAKEN,

@@ -1,0 +1,105 @@
+//! Runtimes: the programs agents run on, and what each can do.
+//! Pure: programs are found and spoken to by `world::runtimes` and `world::acp`.
+//! Source: contract 3.3, 3.4.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a turn stops in a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// It asks before it acts.
+    Ask,
+    /// It acts, and asks when it must.
+    Act,
+    /// It acts unattended.
+    Autonomy,
+}
+
+/// When a mode asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asks {
+    /// Before every act.
+    Always,
+    /// Before a risky act.
+    WhenRisky,
+    /// Never.
+    Never,
+}
+
+/// The furthest effect of a turn in a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// It reads.
+    Read,
+    /// It changes files.
+    Edit,
+    /// It does anything within its folder.
+    Workspace,
+    /// It does anything.
+    Everything,
+}
+
+/// Whether a mode is a degree of trust or a way of working.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Axis {
+    /// A degree of trust.
+    Trust,
+    /// A way of working, such as planning.
+    Working,
+}
+
+/// How much a mode lets happen without a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Width {
+    /// Where a turn stops.
+    pub stop: Stop,
+    /// When it asks.
+    pub asks: Asks,
+    /// The furthest effect.
+    pub reach: Reach,
+}
+
+impl Width {
+    /// What a mode nobody knows counts as.
+    pub const WIDEST: Self = Self {
+        stop: Stop::Autonomy,
+        asks: Asks::Never,
+        reach: Reach::Everything,
+    };
+
+    /// Whether a person must have said that such a mode may be used. Source: contract 3.6.4.
+    pub fn needs_consent(self) -> bool {
+        self.stop == Stop::Autonomy || (self.asks == Asks::Never && self.reach != Reach::Read)
+    }
+
+    /// Whether it lets more happen than `other` does, in any respect.
+    pub fn is_wider_than(self, other: Self) -> bool {
+        self.stop > other.stop || self.asks > other.asks || self.reach > other.reach
+    }
+}
+
+/// A permission mode of a runtime, with all its nine fields. Source: spec, "Runtime
+/// capabilities entry"; contract 3.4.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mode {
+    /// 1..64, `[A-Za-z0-9][A-Za-z0-9_.-]*`.
+    pub id: String,
+    /// What a person reads.
+    pub label: String,
+    /// More words.
+    pub description: String,
+    /// What can happen without a question, in one plain sentence.
+    pub promise: String,
+    /// The agent's own id of it.
+    pub native: String,
+    /// How much it lets happen.
+    pub width: Width,
+    /// A degree of trust, or a way of working.
+    pub axis: Axis,
+}

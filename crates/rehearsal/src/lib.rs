@@ -1,0 +1,1 @@
+//! The scripted agent: what it does stands in the prompt, as directives.
