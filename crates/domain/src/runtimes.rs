@@ -2,7 +2,21 @@
 //! Pure: programs are found and spoken to by `world::runtimes` and `world::acp`.
 //! Source: contract 3.3, 3.4.
 
+mod capabilities;
+mod consent;
+mod modes;
+mod probed;
+mod profiles;
+
 use serde::{Deserialize, Serialize};
+
+pub use capabilities::{Capabilities, Features, Section, capabilities};
+pub use consent::{may_use, stands};
+pub use probed::{NativeMode, OptionValue, Probed, ReportedOption};
+pub use profiles::{
+    Definition, DefinitionProblem, OPENCODE_CONFIG, Profile, Program, REHEARSAL, Transcript,
+    is_kind, profiles,
+};
 
 /// Where a turn stops in a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -102,4 +116,37 @@ pub struct Mode {
     pub width: Width,
     /// A degree of trust, or a way of working.
     pub axis: Axis,
+}
+
+impl Stop {
+    /// Every value with its word.
+    pub const WORDS: [(Self, &str); 3] = [
+        (Self::Ask, "ask"),
+        (Self::Act, "act"),
+        (Self::Autonomy, "autonomy"),
+    ];
+}
+
+impl Asks {
+    /// Every value with its word.
+    pub const WORDS: [(Self, &str); 3] = [
+        (Self::Always, "always"),
+        (Self::WhenRisky, "when-risky"),
+        (Self::Never, "never"),
+    ];
+}
+
+impl Reach {
+    /// Every value with its word.
+    pub const WORDS: [(Self, &str); 4] = [
+        (Self::Read, "read"),
+        (Self::Edit, "edit"),
+        (Self::Workspace, "workspace"),
+        (Self::Everything, "everything"),
+    ];
+}
+
+impl Axis {
+    /// Every value with its word.
+    pub const WORDS: [(Self, &str); 2] = [(Self::Trust, "trust"), (Self::Working, "working")];
 }
