@@ -10,6 +10,8 @@ mod profiles;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Moment;
+
 pub use capabilities::{Capabilities, Features, Section, capabilities};
 pub use consent::{may_use, stands};
 pub use probed::{NativeMode, OptionValue, Probed, ReportedOption};
@@ -149,4 +151,27 @@ impl Reach {
 impl Axis {
     /// Every value with its word.
     pub const WORDS: [(Self, &str); 2] = [(Self::Trust, "trust"), (Self::Working, "working")];
+}
+
+/// Whether a runtime is there. Source: contract 3.3.1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeStatus {
+    /// Its type.
+    pub kind: String,
+    /// What a person reads.
+    pub label: String,
+    /// Whether agents can be bound to it.
+    pub registered: bool,
+    /// Whether its program is there.
+    pub installed: bool,
+    /// How it is started.
+    pub command: String,
+    /// Its version; `""` when nothing says.
+    pub version: String,
+    /// What is wrong, in a sentence; `""` when nothing is known to be.
+    pub problem: String,
+    /// How a person installs it; `""` when nobody has to.
+    pub install_hint: String,
+    /// When it was tried out last; `None` before.
+    pub checked_at: Option<Moment>,
 }

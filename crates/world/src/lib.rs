@@ -10,6 +10,7 @@ pub mod disk;
 pub mod ids;
 pub mod passwords;
 pub mod peers;
+pub mod runtimes;
 pub mod scratch;
 pub mod setup_code;
 pub mod tokens;

@@ -108,6 +108,18 @@ impl Profile {
         let words = std::iter::once(program).chain(self.args.iter().map(String::as_str));
         words.collect::<Vec<_>>().join(" ")
     }
+
+    /// What a person is told when its program is not there.
+    pub fn missing(&self) -> String {
+        let command = match &self.program {
+            Program::Own => "guildhall",
+            Program::Command(command) => command,
+        };
+        match self.install_hint.as_str() {
+            "" => format!("The command {command} is not found here."),
+            hint => format!("The command {command} is not found here; install it with: {hint}"),
+        }
+    }
 }
 
 /// What the configuration says of one runtime; absent members leave the built-in one as it is.
