@@ -60,6 +60,8 @@ pub enum Thing {
     Path,
     /// A room.
     Room,
+    /// A runtime.
+    Runtime,
     /// A session.
     Session,
     /// An agent's token.

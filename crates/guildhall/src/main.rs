@@ -2,6 +2,7 @@
 
 mod cli;
 mod config;
+mod runtimes;
 mod serve;
 
 use std::process::ExitCode;

@@ -38,7 +38,10 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-use crate::config::{Config, ConfigError, PeerCheckMode, ServeArgs};
+use crate::{
+    config::{Config, ConfigError, PeerCheckMode, ServeArgs},
+    runtimes,
+};
 
 /// Why the server did not start or run to a good end.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +119,8 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         database: data_dir.database(),
         clock: Clock::System,
         roots: config.roots,
+        runtimes: config.runtimes,
+        programs: runtimes::programs()?,
         auth: match &local_token {
             None => Auth::Local,
             Some(token) => Auth::Login {

@@ -19,6 +19,7 @@ pub mod read_cursors;
 pub mod repeats;
 pub mod retention;
 pub mod rooms;
+pub mod runtimes;
 pub mod search;
 pub mod settings;
 mod sight;
@@ -46,9 +47,14 @@ pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
+/// Where the programs of runtimes are looked for.
+pub use guildhall_world::runtimes::Programs;
 pub use start::{Auth, Opening};
 
-use crate::{passwords::Passwords, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries};
+use crate::{
+    passwords::Passwords, runtimes::Registry, start::Door, streams::StreamLimits, tasks::Tasks,
+    tries::Tries,
+};
 
 /// The whole installation: built complete, shared by cloning.
 #[derive(Clone)]
@@ -61,6 +67,7 @@ struct Inner {
     clock: Clock,
     confined: Arc<Confined>,
     blobs: Arc<Blobs>,
+    runtimes: Arc<Registry>,
     data_dir: PathBuf,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
@@ -154,6 +161,7 @@ impl Hall {
                 clock: parts.clock,
                 confined: Arc::new(parts.confined),
                 blobs: Arc::new(parts.blobs),
+                runtimes: Arc::new(parts.runtimes),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
                 door: parts.door,

@@ -9,15 +9,18 @@ use guildhall_domain::{
     ids::{AuthorId, LogId, RoomId},
     limits,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
+    runtimes::Profile,
     settings::FILES_ROOTS,
 };
 use guildhall_store::{
     Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
 };
-use guildhall_world::{blobs::Blobs, clock::Clock, confined::Confined, setup_code, users};
+use guildhall_world::{
+    blobs::Blobs, clock::Clock, confined::Confined, runtimes::Programs, setup_code, users,
+};
 
-use crate::{Hall, members, retention::Retention, streams::StreamLimits};
+use crate::{Hall, members, retention::Retention, runtimes::Registry, streams::StreamLimits};
 
 /// What a hall is opened with.
 pub struct Opening {
@@ -29,6 +32,10 @@ pub struct Opening {
     pub clock: Clock,
     /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
+    /// The runtimes there can be.
+    pub runtimes: Vec<Profile>,
+    /// Where their programs are looked for.
+    pub programs: Programs,
     /// How people are told apart.
     pub auth: Auth,
     /// The settings that file, environment and flags name.
@@ -72,6 +79,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
+    pub(crate) runtimes: Registry,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
@@ -94,6 +102,8 @@ impl Hall {
             database,
             clock,
             roots,
+            runtimes,
+            programs,
             auth,
             configured,
             streams,
@@ -146,6 +156,7 @@ impl Hall {
             clock,
             confined,
             blobs,
+            runtimes: Registry::open(runtimes, programs),
             data_dir,
             log_id,
             door,

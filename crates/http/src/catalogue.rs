@@ -51,7 +51,7 @@ catalogue! {
         "Name a file, not a folder or device.";
     UNKNOWN_RUNTIME 400 "Unknown runtime",
         "No runtime of this type is registered here.",
-        "Use a registered type, such as rehearsal.";
+        "Use a registered type, such as rehearsal; GET /api/runtimes lists all there are. Where the address names the runtime, the status is 404.";
     UNKNOWN_SETTING 400 "Unknown setting",
         "There is no such setting; the details name the keys.",
         "Read GET /api/settings for the keys there are.";

@@ -262,6 +262,11 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
         Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
+        // The same code as where a body names it, with the status of a path that leads nowhere.
+        Refusal::NotFound(Thing::Runtime) => ErrorDoc {
+            status: 404,
+            ..catalogue::UNKNOWN_RUNTIME
+        },
         Refusal::NotFound(Thing::Session) => catalogue::SESSION_NOT_FOUND,
         Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
         Refusal::NotFound(Thing::PendingApproval) => catalogue::NO_PENDING_APPROVAL,

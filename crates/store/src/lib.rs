@@ -22,6 +22,7 @@ mod readers;
 pub mod repeats;
 pub mod rooms;
 mod rows;
+pub mod runtimes;
 pub mod search;
 pub mod settings;
 pub mod sign_ins;

@@ -13,10 +13,11 @@ use std::{
 use guildhall_domain::{
     Moment,
     callers::AuthMode,
+    runtimes::{Definition, profiles},
     settings::{self, Setting, Source},
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening,
+    Auth, Clock, Hall, Opening, Programs,
     peers::{PeerWord, Peers, Script, own_uid},
     retention::Retention,
     streams::StreamLimits,
@@ -94,6 +95,8 @@ pub struct TestHall {
     options: Options,
     /// The owner's author, and in mode `login` the cookie of the owner's sign-in.
     owner: (String, String),
+    /// What the configuration says of runtimes.
+    definitions: Vec<Definition>,
     data_dir: Option<DataDir>,
     scratch: Scratch,
 }
@@ -143,6 +146,7 @@ impl TestHall {
     async fn new(options: Options) -> Self {
         let scratch = Scratch::new("test");
         std::fs::create_dir(scratch.path().join("work")).unwrap();
+        std::fs::create_dir(scratch.path().join("bin")).unwrap();
         let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
         let mut hall = Self {
             running: None,
@@ -150,6 +154,7 @@ impl TestHall {
             clock: Clock::scripted(Moment::from_millis(BEGINNING_MS)),
             options,
             owner: Default::default(),
+            definitions: Vec::new(),
             data_dir: Some(data_dir),
             scratch,
         };
@@ -164,6 +169,11 @@ impl TestHall {
             database: data_dir.database(),
             clock: self.clock.clone(),
             roots: vec![self.scratch.path().join("work")],
+            runtimes: profiles(&self.definitions).unwrap(),
+            programs: Programs {
+                own: self.programs().join("guildhall"),
+                path: self.programs().into_os_string(),
+            },
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,
                 AuthMode::Login => Auth::Login {
@@ -247,6 +257,26 @@ impl TestHall {
         self.stop().await;
         self.options = options;
         self.start().await;
+    }
+
+    /// The same, with these words of the configuration on runtimes from then on.
+    pub async fn restart_with_runtimes(&mut self, definitions: Vec<Definition>) {
+        self.stop().await;
+        self.definitions = definitions;
+        self.start().await;
+    }
+
+    /// The one folder in which the commands of runtimes are looked for; empty at first.
+    pub fn programs(&self) -> PathBuf {
+        self.scratch.path().join("bin")
+    }
+
+    /// Puts an executable file into that folder.
+    pub fn install(&self, command: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.programs().join(command);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Tells every task and stream to end while the door still answers.

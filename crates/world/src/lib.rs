@@ -14,6 +14,7 @@ pub mod keeper;
 pub mod passwords;
 pub mod peers;
 pub mod process_tree;
+pub mod runtimes;
 pub mod scratch;
 pub mod setup_code;
 pub mod tokens;

@@ -35,6 +35,7 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("agents", "authors"),
     ("agents", "members"),
     ("agents", "rooms"),
+    ("agents", "runtimes"),
     ("agents", "tokens"),
     ("authors", "rooms"),
     ("canvas", "entries"),
@@ -42,6 +43,7 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("members", "canvas"),
     ("members", "rooms"),
     ("rooms", "members"),
+    ("settings", "runtimes"),
     ("streams", "rooms"),
 ];
 

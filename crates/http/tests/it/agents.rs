@@ -324,8 +324,8 @@ async fn an_agent_is_changed_by_the_owner_alone() {
             vec![("permissionMode", "plan"), ("model", "m")],
         ),
         (
-            json!({"permissionMode": "autopilot", "acknowledgedAutonomy": true}),
-            vec![("permissionMode", "autopilot")],
+            json!({"permissionMode": "accept-edits", "acknowledgedAutonomy": true}),
+            vec![("permissionMode", "accept-edits")],
         ),
     ] {
         t.pass(60);
