@@ -1,6 +1,7 @@
 //! Everything guildhall does not own: the clock, ids, randomness, users, sockets and paths.
 //! Each port has a real form and, where tests need one, a scripted form.
 
+mod beneath;
 pub mod blobs;
 pub mod clock;
 pub mod confined;
@@ -10,7 +11,10 @@ pub mod disk;
 pub mod ids;
 pub mod passwords;
 pub mod peers;
+pub mod places;
 pub mod scratch;
 pub mod setup_code;
 pub mod tokens;
+pub mod transcripts;
 pub mod users;
+pub mod watching;
