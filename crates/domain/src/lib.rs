@@ -25,6 +25,7 @@ pub mod revisions;
 pub mod rooms;
 pub mod runtimes;
 pub mod search;
+pub mod session_tasks;
 pub mod sessions;
 pub mod settings;
 pub mod sign_ins;

@@ -216,6 +216,12 @@ pub const TRANSCRIPT_LINE_MAX: usize = 8 << 20;
 pub const TRANSCRIPT_FILES_MAX: usize = 2_000;
 /// Tasks of one session.
 pub const TASKS_MAX: usize = 1_000;
+/// Bytes of one text of a task; what is longer is cut.
+pub const TASK_TEXT_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a task's id.
+pub const TASK_ID_BYTES_MAX: usize = 128;
+/// Operations of one session whose end is awaited; of more, the oldest counts as done.
+pub const TASK_OPERATIONS_OPEN_MAX: usize = 256;
 /// Command files of one folder.
 pub const COMMAND_FILES_MAX: usize = 2_000;
 /// Bytes of one command file.

@@ -2,6 +2,7 @@
 //! Each port has a real form and, where tests need one, a scripted form.
 
 pub mod acp;
+mod beneath;
 pub mod blobs;
 pub mod clock;
 pub mod confined;
@@ -15,7 +16,10 @@ pub mod passwords;
 pub mod peers;
 pub mod process_tree;
 pub mod runtimes;
+pub mod places;
 pub mod scratch;
 pub mod setup_code;
 pub mod tokens;
+pub mod transcripts;
 pub mod users;
+pub mod watching;
