@@ -168,6 +168,8 @@ pub const EVENT_RETENTION_BATCH: u32 = 2_000;
 pub const SIGNALS_PER_READER: usize = 256;
 /// Seconds a typing or viewing signal holds unless restated.
 pub const SIGNAL_HOLDS_S: i64 = 30;
+/// Seconds a listing of usage covers unless it is asked otherwise: 30 days.
+pub const USAGE_SPAN_S: i64 = 30 * 24 * 3_600;
 /// Characters of a session's title.
 pub const SESSION_TITLE_CHARS: RangeInclusive<usize> = 1..=200;
 /// Characters of the last message that a session shows.

@@ -32,6 +32,7 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
+pub mod usage;
 
 use std::{path::PathBuf, sync::Arc};
 

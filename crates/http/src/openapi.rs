@@ -41,6 +41,8 @@ use crate::routes;
         (name = "streams", description = "What happens, as it happens"),
         (name = "agents", description = "The registry of coding agents"),
         (name = "tokens", description = "What agents show to be known"),
+        (name = "runtimes", description = "The programs agents run on"),
+        (name = "usage", description = "What agents' turns used"),
         (name = "settings", description = "What the owner can set"),
         (name = "operating", description = "Health, readiness, metrics, this document"),
     )

@@ -7,9 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, attachments, authors, callers, canvas, entries, export, keys, members,
-        operating, reactions, read_cursors, rooms, search, settings, sign_ins, signals, streams,
-        threads, tokens,
+        accounts, agents, attachments, authors, callers, canvas, capabilities, entries, export, keys, members,
+        operating, reactions, read_cursors, rooms, runtimes, search, settings, sign_ins, signals, streams,
+        threads, tokens, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -65,6 +65,11 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(agents::get, agents::change, agents::retire))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))
+        // Runtimes
+        .routes(routes!(capabilities::get))
+        .routes(routes!(runtimes::list))
+        .routes(routes!(runtimes::check))
+        .routes(routes!(usage::get))
         // Settings
         .routes(routes!(settings::get, settings::change))
         // Operating

@@ -28,6 +28,7 @@ pub mod settings;
 pub mod sign_ins;
 pub mod threads;
 pub mod tokens;
+pub mod usage;
 mod writer;
 
 use std::path::Path;

@@ -30,6 +30,7 @@ mod payload;
 mod reactions;
 mod read_cursors;
 mod rooms;
+mod runtimes;
 mod search;
 mod server;
 mod settings;
@@ -93,6 +94,16 @@ pub(crate) enum Command {
     Authors(Noun<authors::Verb>),
     /// Registered agents
     Agents(Noun<agents::Verb>),
+    /// Runtimes: the programs agents run on
+    Runtimes(Noun<runtimes::Verb>),
+    /// Shows what each runtime's permission modes let happen
+    #[command(after_help = "Example:\n  guildhall capabilities --json")]
+    Capabilities(Single<Nothing>),
+    /// Shows what agents' turns used
+    #[command(
+        after_help = "Examples:\n  guildhall usage\n  guildhall usage --by agent --from 2026-11-01T00:00:00Z"
+    )]
+    Usage(Single<runtimes::Usage>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
     /// People's accounts, and signing in and out
@@ -154,7 +165,10 @@ impl Command {
     fn common(&self) -> &Common {
         match self {
             Self::Status(it) => &it.common,
-            Self::Whoami(it) | Self::Openapi(it) | Self::Metrics(it) => &it.common,
+            Self::Whoami(it)
+            | Self::Capabilities(it)
+            | Self::Openapi(it)
+            | Self::Metrics(it) => &it.common,
             Self::Rooms(it) => &it.common,
             Self::Members(it) => &it.common,
             Self::Post(it) => &it.common,
@@ -168,6 +182,8 @@ impl Command {
             Self::Signal(it) => &it.common,
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
+            Self::Runtimes(it) => &it.common,
+            Self::Usage(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
@@ -197,6 +213,9 @@ impl Command {
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
+            Self::Runtimes(it) => runtimes::run(&desk, it.verb).await?,
+            Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
+            Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,
