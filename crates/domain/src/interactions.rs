@@ -2,6 +2,7 @@
 //! Pure: rows are `store::approvals`, deciding is `hall::interactions`. Source: contract 3.8.
 
 mod answers;
+mod asks;
 mod cards;
 mod deciding;
 mod standing;
@@ -16,6 +17,7 @@ use crate::{
 };
 
 pub use answers::{Given, converted};
+pub use asks::{Approve, Batch, Deny, SubmitAnswers};
 pub use cards::Card;
 pub use deciding::{Decided, Decision, allowing, decide, refusing};
 pub use standing::{Standing, Trigger};

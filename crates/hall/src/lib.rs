@@ -11,6 +11,7 @@ pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod export;
+pub mod interactions;
 pub mod keys;
 pub mod members;
 mod passwords;
@@ -39,7 +40,7 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{blobs::Blobs, confined::Confined, disk};
+use guildhall_world::{blobs::Blobs, confined::Confined, digests::Digests, disk};
 use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
@@ -48,7 +49,10 @@ pub use guildhall_world::clock::Clock;
 pub use guildhall_world::peers;
 pub use start::{Auth, Opening};
 
-use crate::{passwords::Passwords, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries};
+use crate::{
+    interactions::Waiting, passwords::Passwords, start::Door, streams::StreamLimits, tasks::Tasks,
+    tries::Tries,
+};
 
 /// The whole installation: built complete, shared by cloning.
 #[derive(Clone)]
@@ -72,6 +76,10 @@ struct Inner {
     streams: streams::Open,
     /// Tells the chore of canvas locks that somebody edits.
     editing: Notify,
+    /// Makes the digests of what people decide on.
+    digests: Digests,
+    /// The agents that wait for a person's answer.
+    waiting: Waiting,
     tasks: Tasks,
 }
 
@@ -163,6 +171,8 @@ impl Hall {
                 signals,
                 streams: streams::Open::new(limits),
                 editing: Notify::new(),
+                digests: parts.digests,
+                waiting: Waiting::default(),
                 tasks: Tasks::new(),
             }),
         }

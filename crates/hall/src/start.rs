@@ -15,7 +15,9 @@ use guildhall_store::{
     Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
 };
-use guildhall_world::{blobs::Blobs, clock::Clock, confined::Confined, setup_code, users};
+use guildhall_world::{
+    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, setup_code, users,
+};
 
 use crate::{Hall, members, retention::Retention, streams::StreamLimits};
 
@@ -72,6 +74,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
+    pub(crate) digests: Digests,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
@@ -100,6 +103,7 @@ impl Hall {
             retention,
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
+        let digests = Digests::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let ((log_id, owner, has_accounts), set_roots) = store
@@ -146,15 +150,18 @@ impl Hall {
             clock,
             confined,
             blobs,
+            digests,
             data_dir,
             log_id,
             door,
             started_at,
         };
         let hall = Self::assemble(parts, streams);
+        hall.recover_interactions().await.map_err(as_fault)?;
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
+        crate::interactions::start(&hall);
         Ok(hall)
     }
 }

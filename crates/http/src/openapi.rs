@@ -41,6 +41,7 @@ use crate::routes;
         (name = "streams", description = "What happens, as it happens"),
         (name = "agents", description = "The registry of coding agents"),
         (name = "tokens", description = "What agents show to be known"),
+        (name = "interactions", description = "What agents ask people, and the decisions on it"),
         (name = "settings", description = "What the owner can set"),
         (name = "operating", description = "Health, readiness, metrics, this document"),
     )

@@ -8,7 +8,7 @@ use crate::{
     ids::ApprovalId,
     limits,
     sessions::Session,
-    transcript::{Location, ToolCall, ToolContent, ToolKind},
+    transcript::{Location, ToolCall, ToolContent, ToolKind, is_nothing},
 };
 
 /// What a person is shown of an ask; stored as it stands here.
@@ -109,7 +109,7 @@ impl Whole {
         } = self;
         let opaque = title.is_empty()
             && call.tool_name.is_empty()
-            && call.input.is_null()
+            && is_nothing(&call.input)
             && call.content.is_empty()
             && call.locations.is_empty()
             && questions.is_empty();

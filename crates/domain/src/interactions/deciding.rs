@@ -34,7 +34,8 @@ impl Decision {
         }
     }
 
-    fn trigger(&self) -> Trigger {
+    /// What it does to the row.
+    pub fn trigger(&self) -> Trigger {
         match self {
             Self::Approve { .. } => Trigger::Approve,
             Self::Deny | Self::Decline => Trigger::Deny,

@@ -228,6 +228,39 @@ impl Standing {
         })
     }
 
+    /// Moves it along and notes when and by whom; answers the state it was in, `None` when
+    /// `trigger` changes nothing.
+    ///
+    /// A yes that waits for the agent, and one that reached nobody, may be used for
+    /// [`limits::GRANT_TTL_S`]; one whose turn was cancelled meanwhile is not kept.
+    pub fn take(
+        &mut self,
+        trigger: Trigger,
+        by: Option<AuthorId>,
+        now: Moment,
+    ) -> Option<ApprovalState> {
+        let is_cancelled = self.withdrawn_at.is_some();
+        if trigger == Trigger::Undelivered
+            && (is_cancelled || self.kind == InteractionKind::Question)
+        {
+            return None;
+        }
+        let before = self.state;
+        self.state = before.after(trigger, self.is_detached())?;
+        match trigger {
+            Trigger::Approve | Trigger::Deny | Trigger::Answer => {
+                (self.decided_at, self.decided_by) = (Some(now), by);
+            }
+            Trigger::Withdraw => (self.withdrawn_at, self.withdrawn_by) = (Some(now), by),
+            Trigger::Undelivered => self.detached_at = Some(now),
+            Trigger::Expire | Trigger::Spend => {}
+        }
+        if self.state == ApprovalState::Granted {
+            self.grant_expires_at = Some(now.plus_seconds(limits::GRANT_TTL_S));
+        }
+        Some(before)
+    }
+
     /// As the interface shows it at `now`.
     pub fn shown(&self, card: Card, now: Moment) -> Interaction {
         let resolved = self.resolved(now);

@@ -156,6 +156,39 @@ fn a_deadline_counts_from_its_very_millisecond_whatever_the_row_says() {
 }
 
 #[test]
+fn a_yes_to_an_agent_that_is_gone_may_be_used_for_half_an_hour() {
+    let by = Some(AuthorId::from_bytes([9; 16]));
+    let mut gone = row();
+    gone.detached_at = Some(BEGIN);
+    let later = BEGIN.plus_seconds(60);
+    assert_eq!(gone.take(Trigger::Approve, by, later), Some(Pending));
+    let until = Some(later.plus_seconds(limits::GRANT_TTL_S));
+    assert_eq!((gone.state, gone.grant_expires_at), (Granted, until));
+    assert_eq!((gone.decided_at, gone.decided_by), (Some(later), by));
+
+    // One that was said when the agent was there, and reached nobody, becomes the same.
+    let mut unheard = row();
+    unheard.take(Trigger::Approve, by, later);
+    assert_eq!((unheard.state, unheard.grant_expires_at), (Consumed, None));
+    let mut cancelled = unheard.clone();
+    assert_eq!(
+        unheard.take(Trigger::Undelivered, None, later),
+        Some(Consumed)
+    );
+    assert_eq!((unheard.state, unheard.grant_expires_at), (Granted, until));
+    assert!(unheard.is_detached());
+    // But not when the turn was cancelled meanwhile, and a question's answers are no grant.
+    cancelled.withdrawn_at = Some(later);
+    let before = cancelled.clone();
+    assert_eq!(cancelled.take(Trigger::Undelivered, None, later), None);
+    assert_eq!(cancelled, before);
+    let mut question = row();
+    question.kind = InteractionKind::Question;
+    question.take(Trigger::Answer, by, later);
+    assert_eq!(question.take(Trigger::Undelivered, None, later), None);
+}
+
+#[test]
 fn parked_is_what_waited_ten_minutes_and_stays_so() {
     let mut row = row();
     let parks = BEGIN.plus_seconds(600);

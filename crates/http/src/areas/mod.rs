@@ -8,6 +8,7 @@ pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod export;
+pub mod interactions;
 pub mod keys;
 pub mod members;
 pub mod operating;
