@@ -202,6 +202,12 @@ pub const APPROVAL_PARK_S: i64 = 600;
 pub const APPROVAL_EXPIRE_S: i64 = 4 * 3_600;
 /// Seconds an approval whose agent was gone may be used: 30 min.
 pub const GRANT_TTL_S: i64 = 1_800;
+/// Characters of the id an agent gives a tool call.
+pub const TOOL_CALL_ID_CHARS: RangeInclusive<usize> = 1..=256;
+/// Characters of why somebody said no.
+pub const DENY_REASON_CHARS_MAX: usize = 1_000;
+/// Asks decided by one request.
+pub const BATCH_ASKS: RangeInclusive<usize> = 1..=50;
 /// Bytes of an ask's input that are shown.
 pub const INPUT_SHOWN_MAX: usize = 256 << 10;
 /// Milliseconds between two pieces of a growing message.

@@ -335,7 +335,7 @@ impl ToolCall {
 }
 
 /// Whether a JSON value says nothing.
-fn is_nothing(value: &Value) -> bool {
+pub(crate) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(members) => members.is_empty(),

@@ -11,6 +11,7 @@ pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod export;
+pub mod interactions;
 pub mod keys;
 pub mod members;
 mod passwords;
@@ -41,7 +42,7 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{blobs::Blobs, confined::Confined, disk};
+use guildhall_world::{blobs::Blobs, confined::Confined, digests::Digests, disk};
 use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
@@ -53,8 +54,8 @@ pub use guildhall_world::runtimes::Programs;
 pub use start::{Auth, Opening};
 
 use crate::{
-    passwords::Passwords, runtimes::Registry, start::Door, streams::StreamLimits, tasks::Tasks,
-    tries::Tries,
+    interactions::Waiting, passwords::Passwords, runtimes::Registry, start::Door,
+    streams::StreamLimits, tasks::Tasks, tries::Tries,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -80,6 +81,10 @@ struct Inner {
     streams: streams::Open,
     /// Tells the chore of canvas locks that somebody edits.
     editing: Notify,
+    /// Makes the digests of what people decide on.
+    digests: Digests,
+    /// The agents that wait for a person's answer.
+    waiting: Waiting,
     tasks: Tasks,
 }
 
@@ -172,6 +177,8 @@ impl Hall {
                 signals,
                 streams: streams::Open::new(limits),
                 editing: Notify::new(),
+                digests: parts.digests,
+                waiting: Waiting::default(),
                 tasks: Tasks::new(),
             }),
         }

@@ -17,7 +17,8 @@ use guildhall_store::{
     settings::{self, Configured},
 };
 use guildhall_world::{
-    blobs::Blobs, clock::Clock, confined::Confined, runtimes::Programs, setup_code, users,
+    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, runtimes::Programs,
+    setup_code, users,
 };
 
 use crate::{Hall, members, retention::Retention, runtimes::Registry, streams::StreamLimits};
@@ -80,6 +81,7 @@ pub(crate) struct Parts {
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
     pub(crate) runtimes: Registry,
+    pub(crate) digests: Digests,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
@@ -110,6 +112,7 @@ impl Hall {
             retention,
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
+        let digests = Digests::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let ((log_id, owner, has_accounts), set_roots) = store
@@ -157,15 +160,18 @@ impl Hall {
             confined,
             blobs,
             runtimes: Registry::open(runtimes, programs),
+            digests,
             data_dir,
             log_id,
             door,
             started_at,
         };
         let hall = Self::assemble(parts, streams);
+        hall.recover_interactions().await.map_err(as_fault)?;
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
+        crate::interactions::start(&hall);
         Ok(hall)
     }
 }

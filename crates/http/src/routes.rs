@@ -7,9 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, attachments, authors, callers, canvas, capabilities, entries, export, keys, members,
-        operating, reactions, read_cursors, rooms, runtimes, search, settings, sign_ins, signals, streams,
-        threads, tokens, usage,
+        accounts, agents, attachments, authors, callers, canvas, capabilities, entries, export,
+        interactions, keys, members, operating, reactions, read_cursors, rooms, runtimes, search,
+        settings, sign_ins, signals, streams, threads, tokens, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -70,6 +70,13 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(runtimes::list))
         .routes(routes!(runtimes::check))
         .routes(routes!(usage::get))
+        // Sessions
+        .routes(routes!(interactions::pending))
+        .routes(routes!(interactions::approve))
+        .routes(routes!(interactions::deny))
+        .routes(routes!(interactions::batch_approve))
+        .routes(routes!(interactions::batch_deny))
+        .routes(routes!(interactions::submit_answers))
         // Settings
         .routes(routes!(settings::get, settings::change))
         // Operating

@@ -416,6 +416,11 @@ impl TestHall {
         &self.running.as_ref().expect("a running hall").hall
     }
 
+    /// What the clock says.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
     /// Moves the clock on.
     pub fn pass(&self, seconds: i64) {
         self.clock.advance(seconds);

@@ -14,6 +14,7 @@ pub mod events;
 pub mod export;
 pub mod fields;
 pub mod health;
+pub mod interactions;
 pub mod keys;
 pub mod members;
 pub mod reactions;

@@ -9,6 +9,7 @@ pub mod canvas;
 pub mod capabilities;
 pub mod entries;
 pub mod export;
+pub mod interactions;
 pub mod keys;
 pub mod members;
 pub mod operating;
