@@ -4,6 +4,7 @@
 mod beneath;
 pub mod blobs;
 pub mod clock;
+pub mod commands;
 pub mod confined;
 pub mod data_dir;
 pub mod digests;
