@@ -7,6 +7,7 @@ pub mod attachments;
 pub mod authors;
 pub mod callers;
 pub mod canvas;
+pub mod commands;
 pub mod entries;
 pub mod events;
 pub mod export;

@@ -236,5 +236,9 @@ pub const COMMAND_FILES_MAX: usize = 2_000;
 pub const COMMAND_FILE_BYTES_MAX: u64 = 256 << 10;
 /// Folders beneath each other that are searched for commands.
 pub const COMMAND_DEPTH_MAX: usize = 8;
+/// Characters of a command's body that stand for a description it lacks.
+pub const COMMAND_FIRST_WORDS_CHARS: usize = 200;
+/// Warnings of one listing of commands.
+pub const COMMAND_WARNINGS_MAX: usize = 100;
 /// Seconds a listing of commands is kept: 5 min.
 pub const COMMANDS_CACHE_MAX_S: i64 = 300;

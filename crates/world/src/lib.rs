@@ -5,6 +5,7 @@ pub mod acp;
 mod beneath;
 pub mod blobs;
 pub mod clock;
+pub mod commands;
 pub mod confined;
 pub mod data_dir;
 pub mod digests;

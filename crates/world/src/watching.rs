@@ -51,15 +51,9 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Whether something happened to `path`.
-    pub fn holds(&self, path: &Path) -> bool {
-        self.is_everything || self.paths.contains(path)
-    }
-
-    /// Whether something happened in the folder `folder`, or to it.
-    pub fn is_in(&self, folder: &Path) -> bool {
-        let is_there = |path: &PathBuf| path == folder || path.parent() == Some(folder);
-        self.is_everything || self.paths.iter().any(is_there)
+    /// Whether anything that happened counts, by `counts`.
+    pub fn any(&self, counts: impl Fn(&Path) -> bool) -> bool {
+        self.is_everything || self.paths.iter().any(|path| counts(path))
     }
 }
 

@@ -6,4 +6,5 @@
     reason = "a test stops at the first thing that is not as it should be"
 )]
 
+mod commands;
 mod session_tasks;
