@@ -39,20 +39,24 @@ pub(crate) enum Mischief {
 impl Mischief {
     /// The message that carries it through the queue.
     pub(crate) fn message(&self) -> Result<UntypedMessage, agent_client_protocol::Error> {
-        UntypedMessage::new(METHOD, self)
+        UntypedMessage::new(METHOD, json!({"mischief": self}))
     }
 
     fn of_line(line: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Carrier {
             method: String,
-            params: Mischief,
+            params: Parameters,
+        }
+        #[derive(Deserialize)]
+        struct Parameters {
+            mischief: Mischief,
         }
         if !line.contains(METHOD) {
             return None;
         }
         let carrier: Carrier = serde_json::from_str(line).ok()?;
-        (carrier.method == METHOD).then_some(carrier.params)
+        (carrier.method == METHOD).then_some(carrier.params.mischief)
     }
 }
 
