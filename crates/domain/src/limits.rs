@@ -170,6 +170,8 @@ pub const SIGNALS_PER_READER: usize = 256;
 pub const SIGNAL_HOLDS_S: i64 = 30;
 /// Seconds a listing of usage covers unless it is asked otherwise: 30 days.
 pub const USAGE_SPAN_S: i64 = 30 * 24 * 3_600;
+/// Messages a session's snapshot holds.
+pub const SNAPSHOT_MESSAGES: u32 = 50;
 /// Characters of a session's title.
 pub const SESSION_TITLE_CHARS: RangeInclusive<usize> = 1..=200;
 /// Characters of the last message that a session shows.

@@ -13,6 +13,7 @@ pub mod entries;
 pub mod export;
 pub mod interactions;
 pub mod keys;
+pub mod launching;
 pub mod members;
 mod passwords;
 pub mod reactions;
@@ -22,6 +23,8 @@ pub mod retention;
 pub mod rooms;
 pub mod runtimes;
 pub mod search;
+mod session_tasks;
+pub mod sessions;
 pub mod settings;
 mod sight;
 pub mod sign_ins;
@@ -33,6 +36,7 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
+mod turns;
 pub mod usage;
 
 use std::{path::PathBuf, sync::Arc};
@@ -54,8 +58,8 @@ pub use guildhall_world::runtimes::Programs;
 pub use start::{Auth, Opening};
 
 use crate::{
-    interactions::Waiting, passwords::Passwords, runtimes::Registry, start::Door,
-    streams::StreamLimits, tasks::Tasks, tries::Tries,
+    interactions::Waiting, launching::Launching, passwords::Passwords, runtimes::Registry,
+    start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -70,6 +74,11 @@ struct Inner {
     confined: Arc<Confined>,
     blobs: Arc<Blobs>,
     runtimes: Arc<Registry>,
+    launching: Launching,
+    /// Agents' processes that run.
+    processes: sessions::Processes,
+    /// Sessions with something to do.
+    live: sessions::Live,
     data_dir: PathBuf,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
@@ -168,6 +177,9 @@ impl Hall {
                 confined: Arc::new(parts.confined),
                 blobs: Arc::new(parts.blobs),
                 runtimes: Arc::new(parts.runtimes),
+                launching: parts.launching,
+                processes: sessions::Processes::default(),
+                live: sessions::Live::default(),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
                 door: parts.door,

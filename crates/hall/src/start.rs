@@ -21,7 +21,10 @@ use guildhall_world::{
     setup_code, users,
 };
 
-use crate::{Hall, members, retention::Retention, runtimes::Registry, streams::StreamLimits};
+use crate::{
+    Hall, launching::Launching, members, retention::Retention, runtimes::Registry, sessions,
+    streams::StreamLimits,
+};
 
 /// What a hall is opened with.
 pub struct Opening {
@@ -37,6 +40,8 @@ pub struct Opening {
     pub runtimes: Vec<Profile>,
     /// Where their programs are looked for.
     pub programs: Programs,
+    /// What agents are started with.
+    pub launching: Launching,
     /// How people are told apart.
     pub auth: Auth,
     /// The settings that file, environment and flags name.
@@ -82,6 +87,7 @@ pub(crate) struct Parts {
     pub(crate) blobs: Blobs,
     pub(crate) runtimes: Registry,
     pub(crate) digests: Digests,
+    pub(crate) launching: Launching,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
@@ -106,6 +112,7 @@ impl Hall {
             roots,
             runtimes,
             programs,
+            launching,
             auth,
             configured,
             streams,
@@ -131,6 +138,7 @@ impl Hall {
                     (Auth::Local, None) => Some(make_owner(tx, started_at)?),
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
+                sessions::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
                 Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
@@ -161,6 +169,7 @@ impl Hall {
             blobs,
             runtimes: Registry::open(runtimes, programs),
             digests,
+            launching,
             data_dir,
             log_id,
             door,

@@ -8,8 +8,8 @@ use axum::{
 use guildhall_domain::{
     Refusal,
     ids::{
-        AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, SessionId,
-        TokenId,
+        AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, MessageId, RoomId,
+        SessionId, TokenId, TurnId,
     },
 };
 
@@ -34,7 +34,10 @@ macro_rules! path_ids {
     )+};
 }
 
-path_ids! { AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId RoomId TokenId }
+path_ids! {
+    AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
+    TokenId TurnId
+}
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.
 impl PathId for String {

@@ -1,6 +1,7 @@
 //! The hall under test: opened in a folder of its own, stopped and started again at will.
 
 use std::{
+    collections::BTreeMap,
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
     sync::{
@@ -18,6 +19,7 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Auth, Clock, Hall, Opening, Programs,
+    launching::Launching,
     peers::{PeerWord, Peers, Script, own_uid},
     retention::Retention,
     streams::StreamLimits,
@@ -32,7 +34,10 @@ use guildhall_http::{
     state::{About, State},
 };
 use guildhall_wire::health::PeerCheck;
-use guildhall_world::{data_dir::DataDir, scratch::Scratch, setup_code, tokens};
+use guildhall_world::{
+    data_dir::DataDir, keeper::KeeperCommand, process_tree::ProcessTrees, scratch::Scratch,
+    setup_code, tokens,
+};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
 
@@ -173,6 +178,12 @@ impl TestHall {
             programs: Programs {
                 own: self.programs().join("guildhall"),
                 path: self.programs().into_os_string(),
+            },
+            launching: Launching {
+                url: "http://127.0.0.1".to_owned(),
+                environment: BTreeMap::new(),
+                keeper: KeeperCommand::own(),
+                trees: ProcessTrees::default(),
             },
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use guildhall_domain::{
     Moment,
     ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
-    interactions as rules, transcript,
+    interactions as rules,
 };
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::{
+    fields::{Ask, Fields},
+    transcript::{Location, ToolContent, ToolKind},
+};
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $from:path { $($(#[$inner:meta])* $variant:ident,)+ })+) => {$(
@@ -95,29 +98,6 @@ words! {
         /// By opening a link; it takes no answer.
         Link,
     }
-    /// What a tool does.
-    ToolKind = transcript::ToolKind {
-        /// Reads.
-        Read,
-        /// Changes a file.
-        Edit,
-        /// Removes.
-        Delete,
-        /// Moves.
-        Move,
-        /// Searches.
-        Search,
-        /// Runs a program.
-        Execute,
-        /// Thinks.
-        Think,
-        /// Fetches from the network.
-        Fetch,
-        /// Switches the agent's mode.
-        SwitchMode,
-        /// Anything else.
-        Other,
-    }
 }
 
 /// An answer the agent offers.
@@ -159,46 +139,6 @@ pub struct Question {
     pub required: bool,
     /// What it is unless answered; null for nothing.
     pub default: Value,
-}
-
-/// A place a tool call touches.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Location {
-    /// The file's path as the agent names it.
-    pub path: String,
-    /// The line, from 1; null for the file.
-    #[schema(required = true)]
-    pub line: Option<u32>,
-}
-
-/// What a tool call shows.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub enum ToolContent {
-    /// Words.
-    Text {
-        /// The words.
-        text: String,
-    },
-    /// A change of one file, whole on both sides.
-    Diff {
-        /// The file's path as the agent names it.
-        path: String,
-        /// Its text before; null for a new file.
-        #[schema(required = true)]
-        old_text: Option<String>,
-        /// Its text after.
-        new_text: String,
-    },
-    /// Something that is not shown.
-    Unshown {
-        /// What kind the agent said it is.
-        kind: String,
-    },
 }
 
 /// What an agent asks a person.
@@ -385,33 +325,6 @@ impl From<rules::Question> for Question {
             options: question.options.into_iter().map(choice).collect(),
             required: question.required,
             default: question.default.unwrap_or_default(),
-        }
-    }
-}
-
-impl From<transcript::Location> for Location {
-    fn from(location: transcript::Location) -> Self {
-        Self {
-            path: location.path,
-            line: location.line,
-        }
-    }
-}
-
-impl From<transcript::ToolContent> for ToolContent {
-    fn from(content: transcript::ToolContent) -> Self {
-        match content {
-            transcript::ToolContent::Text { text } => Self::Text { text },
-            transcript::ToolContent::Diff {
-                path,
-                old_text,
-                new_text,
-            } => Self::Diff {
-                path,
-                old_text,
-                new_text,
-            },
-            transcript::ToolContent::Unshown { kind } => Self::Unshown { kind },
         }
     }
 }

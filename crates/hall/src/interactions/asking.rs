@@ -149,6 +149,23 @@ pub(crate) fn withdraw_all(
     Ok(pending)
 }
 
+/// Withdraws what an agent still asks although its turn is over; what waits without its agent,
+/// and what was granted, stays.
+///
+/// # Errors
+/// Faults.
+pub(crate) fn withdraw_pending(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    for Whole { mut standing, .. } in approvals::attached(tx, Some(session))? {
+        end(tx, &mut standing, by, now)?;
+    }
+    Ok(())
+}
+
 /// Withdraws what a session was granted, because its mode changed.
 ///
 /// # Errors
@@ -260,18 +277,6 @@ pub(crate) fn input_changed(
     let interaction = row.shown(card, now);
     tx.append(now, None, &Event::InteractionOpened { interaction })?;
     Ok(())
-}
-
-/// How many asks of a session wait for a person.
-///
-/// # Errors
-/// A fault when the store cannot be read.
-#[allow(
-    dead_code,
-    reason = "it is for sessions, which show and end what they ask"
-)]
-pub(crate) fn pending_count(db: &Rx<'_>, session: SessionId) -> Result<u32> {
-    approvals::pending_count(db, session)
 }
 
 /// The asks of a session that wait for a person, oldest first.

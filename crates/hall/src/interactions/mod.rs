@@ -12,7 +12,7 @@ use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Decider, Gate},
     events::Event,
-    ids::{ApprovalId, AuthorId, SessionId},
+    ids::{ApprovalId, AuthorId, MessageId, SessionId},
     interactions::{
         self as rules, Answer, ApprovalState, Approve, Asked, Batch, Decision, Deny, Listed,
         Standing, SubmitAnswers, Trigger,
@@ -22,20 +22,22 @@ use guildhall_domain::{
     transcript::ToolCall,
 };
 use guildhall_store::{Seen, Tx, approvals};
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 pub use asking::Opening;
-#[expect(
-    unused_imports,
-    reason = "sessions open, end and show interactions through these"
-)]
 pub(crate) use asking::{
-    detach_all, input_changed, open, pending_count, pending_of, withdraw_all, withdraw_grants,
+    detach_all, input_changed, open, pending_of, withdraw_all, withdraw_grants, withdraw_pending,
 };
 pub(crate) use deadlines::start;
 pub(crate) use waiting::Waiting;
 
-use crate::{Hall, callers, repeats::Once};
+use crate::{
+    Hall, callers,
+    repeats::Once,
+    sessions::{self, NewMessage},
+    turns,
+};
 
 /// A decision that is committed.
 #[derive(Clone, Debug)]
@@ -279,14 +281,18 @@ impl Hall {
     /// Tells the agent what was decided; what reaches nobody waits for the agent to come back.
     async fn carry_out(&self, settled: Settled) {
         let Settled { row, answer } = settled;
+        // A no may have queued its reason.
+        self.wake_session(row.session_id);
         if !row.is_detached() && self.answer_agent(row.session_id, row.id, answer.clone()) {
             return;
         }
         match (row.state, answer) {
-            (ApprovalState::Granted, _) => self.reopen_with_grant(&row),
-            (ApprovalState::Consumed, Answer::Accepted(_)) => self.reopen_with_answers(&row),
+            (ApprovalState::Granted, _) => self.reopen_with_grant(&row).await,
+            (ApprovalState::Consumed, Answer::Accepted(answers)) => {
+                self.reopen_with_answers(&row, &answers).await;
+            }
             (ApprovalState::Consumed, _) => match self.keep_undelivered(row).await {
-                Ok(Some(row)) => self.reopen_with_grant(&row),
+                Ok(Some(row)) => self.reopen_with_grant(&row).await,
                 Ok(None) => {}
                 Err(error) => {
                     tracing::error!(?error, "a yes that reached nobody could not be kept");
@@ -328,14 +334,66 @@ impl Hall {
         self.inner.waiting.answer(id, answer)
     }
 
-    /// Opens the session of a grant again, so that the agent may repeat the call.
-    fn reopen_with_grant(&self, row: &Standing) {
-        tracing::info!(session = %row.session_id, "a grant waits for its agent");
+    /// Opens the session of a grant again, so that the agent may repeat the call: as its next
+    /// message, or as a turn of its room. Source: contract 3.8.3.
+    async fn reopen_with_grant(&self, row: &Standing) {
+        let title = self.title_of(row.id).await;
+        let text = format!("The call \"{title}\" you asked about was approved; you may repeat it.");
+        self.reopen(row, text).await;
     }
 
     /// Opens the session of a question again, so that the agent hears what was answered.
-    fn reopen_with_answers(&self, row: &Standing) {
-        tracing::info!(session = %row.session_id, "answers wait for their agent");
+    async fn reopen_with_answers(&self, row: &Standing, answers: &Map<String, Value>) {
+        let answers = Value::Object(answers.clone());
+        let text = format!("A person answered what you asked: {answers}");
+        self.reopen(row, text).await;
+    }
+
+    async fn reopen(&self, row: &Standing, text: String) {
+        let (id, room, now) = (row.session_id, row.room_id, self.now());
+        let Some(author) = row.decided_by else { return };
+        let message = Self::new_id(MessageId::from_bytes);
+        let reopened = self
+            .store()
+            .write(move |tx| {
+                if room.is_some() {
+                    return turns::reopen_by_person(tx, id, now).map(|_| ());
+                }
+                let message = NewMessage {
+                    id: message,
+                    session: id,
+                    author,
+                    content: text,
+                    context: String::new(),
+                    room_turn: None,
+                    is_first: true,
+                };
+                sessions::enqueue(tx, message, now).map(|_| ())
+            })
+            .await;
+        match reopened {
+            Ok(()) => self.wake_session(id),
+            Err(error) => tracing::error!(?error, "a session could not be opened again"),
+        }
+    }
+
+    /// What an ask is called.
+    async fn title_of(&self, id: ApprovalId) -> String {
+        let card = self.store().read(move |db| approvals::by_id(db, id)).await;
+        let title = card.ok().and_then(|seen| Some(seen.value?.card.title));
+        title.unwrap_or_default()
+    }
+
+    /// A yes that reached nobody, because the agent that asked went away at that moment, waits
+    /// for the agent to come back.
+    pub(crate) async fn undelivered(&self, id: ApprovalId) {
+        let found = self.store().read(move |db| approvals::by_id(db, id)).await;
+        if let Ok(Some(whole)) = found.map(|seen| seen.value)
+            && whole.standing.state == ApprovalState::Consumed
+            && let Ok(Some(row)) = self.keep_undelivered(whole.standing).await
+        {
+            self.reopen_with_grant(&row).await;
+        }
     }
 
     /// Asks a person in a transaction of its own, and begins to wait for the answer.
@@ -400,13 +458,22 @@ impl Hall {
 
 /// Queues why somebody said no as the session's next message.
 fn tell_agent(
-    _tx: &mut Tx<'_>,
-    _session: SessionId,
-    _by: AuthorId,
-    _reason: &str,
-    _now: Moment,
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    by: AuthorId,
+    reason: &str,
+    now: Moment,
 ) -> Result<()> {
-    Ok(())
+    let message = NewMessage {
+        id: Hall::new_id(MessageId::from_bytes),
+        session,
+        author: by,
+        content: reason.to_owned(),
+        context: String::new(),
+        room_turn: None,
+        is_first: true,
+    };
+    sessions::enqueue(tx, message, now).map(|_| ())
 }
 
 /// Checks a decision and writes it with its event.
