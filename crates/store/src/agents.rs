@@ -155,13 +155,18 @@ pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Moment) -> Result<()> {
     Ok(())
 }
 
+/// Whether an agent can work, by its runtime.
+pub(crate) fn state_of(runtime: &str, is_retired: bool) -> AgentState {
+    match is_retired {
+        true => AgentState::Retired,
+        false if RUNTIMES.iter().any(|known| known.kind == runtime) => AgentState::Ready,
+        false => AgentState::RuntimeMissing,
+    }
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
     let runtime: String = row.get(5)?;
-    let state = match maybe_moment(row, 13)? {
-        Some(_) => AgentState::Retired,
-        None if RUNTIMES.iter().any(|known| known.kind == runtime) => AgentState::Ready,
-        None => AgentState::RuntimeMissing,
-    };
+    let state = state_of(&runtime, maybe_moment(row, 13)?.is_some());
     Ok(Agent {
         id: rows::id(row, 0, AgentId::from_bytes)?,
         author_id: rows::id(row, 1, AuthorId::from_bytes)?,

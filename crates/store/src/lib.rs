@@ -27,6 +27,7 @@ pub mod settings;
 pub mod sign_ins;
 pub mod threads;
 pub mod tokens;
+pub mod turns;
 mod writer;
 
 use std::path::Path;

@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0004_talk.sql"),
     include_str!("../migrations/0005_accounts.sql"),
     include_str!("../migrations/0006_attachments.sql"),
+    include_str!("../migrations/0009_turns.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.
