@@ -140,7 +140,10 @@ fn an_agent_stays_engaged_for_ten_minutes_and_five_posts_of_others() {
     assert!(ask(None, &before), "its own posts do not count");
     before.push(chat(20));
     assert!(!ask(None, &before), "it would be the sixth");
-    assert!(!ask(Some(9), std::slice::from_ref(&named)), "another thread");
+    assert!(
+        !ask(Some(9), std::slice::from_ref(&named)),
+        "another thread"
+    );
     assert!(ask(Some(1), &[named]), "the root lies in its thread");
     let by_itself = said(1, ADA, 0, &[ADA], None);
     assert!(!ask(None, &[by_itself]), "nobody engages itself");
@@ -229,17 +232,44 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
     let rule = |bounds: Bounds, used: Used| bounds.met(&used).map(|(rule, _)| rule);
     for (own, install, used, expected) in [
         (own, install, all, Some(TurnRule::Depth)),
-        (own, install, Used { depth: 0, ..all }, Some(TurnRule::Repeat)),
-        (own, install, Used { depth: 0, repeat: 0, ..all }, Some(TurnRule::HourGlobal)),
         (
             own,
             install,
-            Used { depth: 0, repeat: 0, hour_global: 6, ..all },
+            Used { depth: 0, ..all },
+            Some(TurnRule::Repeat),
+        ),
+        (
+            own,
+            install,
+            Used {
+                depth: 0,
+                repeat: 0,
+                ..all
+            },
+            Some(TurnRule::HourGlobal),
+        ),
+        (
+            own,
+            install,
+            Used {
+                depth: 0,
+                repeat: 0,
+                hour_global: 6,
+                ..all
+            },
             Some(TurnRule::HourRoom),
         ),
         (own, install, Used::default(), None),
         (with(Some(false)), install, all, Some(TurnRule::HourGlobal)),
-        (with(Some(false)), install, Used { hour_global: 6, ..all }, None),
+        (
+            with(Some(false)),
+            install,
+            Used {
+                hour_global: 6,
+                ..all
+            },
+            None,
+        ),
         (with(Some(true)), off, all, None),
     ] {
         assert_eq!(rule(bounds(own, install), used), expected, "{used:?}");
@@ -261,7 +291,11 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
         (met.name.as_str(), met.source),
         ("rooms.maxAgentDepth", LimitSource::Install)
     );
-    let run = Used { hour_global: 0, hour_room: 0, ..all };
+    let run = Used {
+        hour_global: 0,
+        hour_room: 0,
+        ..all
+    };
     assert_eq!(bounds(own, install).hour_met(&run), None, "a person's run");
 }
 
@@ -362,5 +396,8 @@ fn no_entry_can_pass_for_a_line_of_the_frame() {
     assert!(told.contains("(3 older entries are left out)\n[2] Olga:\n  hello\n  \n  The message"));
     assert!(told.contains("[5] Olga:\n  first\n"));
     assert!(told.ends_with("The message is entry [6], written by Olga.\n"));
-    assert!(!told.contains("second"), "the last post is the message itself");
+    assert!(
+        !told.contains("second"),
+        "the last post is the message itself"
+    );
 }

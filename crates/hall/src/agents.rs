@@ -17,7 +17,7 @@ use guildhall_store::{
     Rx, Seen, Tx, agents, authors, members as member_rows, tokens as token_rows,
 };
 
-use crate::{Hall, members, repeats::Once, rooms, tokens};
+use crate::{Hall, members, repeats::Once, rooms, tokens, turns};
 
 impl Hall {
     /// The registry in the order of registration; an agent sees its own row.
@@ -164,7 +164,8 @@ impl Hall {
         precondition: Precondition,
     ) -> Result<Revised<Agent>> {
         let (actor, now) = (by.caller().author, self.now());
-        self.store()
+        let retired = self
+            .store()
             .write(move |tx| {
                 let before = existing(tx, id)?;
                 precondition.check(agents::rev(tx, id)?)?;
@@ -174,6 +175,7 @@ impl Hall {
                 for token in token_rows::of_agent(tx, id)? {
                     tokens::revoke(tx, Some(actor), id, token.id, now)?;
                 }
+                turns::dismiss_agent(tx, before.author_id, now)?;
                 for room in member_rows::rooms_of(tx, before.author_id)? {
                     members::leave(tx, Some(actor), room, before.author_id, now)?;
                 }
@@ -188,7 +190,9 @@ impl Hall {
                 tx.append(now, Some(actor), &event)?;
                 revised(tx, agent)
             })
-            .await
+            .await?;
+        self.wake_turns();
+        Ok(retired)
     }
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.

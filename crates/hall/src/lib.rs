@@ -31,6 +31,7 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
+pub mod turns;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -72,6 +73,8 @@ struct Inner {
     streams: streams::Open,
     /// Tells the chore of canvas locks that somebody edits.
     editing: Notify,
+    /// Tells the dispatcher of turns that something may be due.
+    turning: Notify,
     tasks: Tasks,
 }
 
@@ -163,6 +166,7 @@ impl Hall {
                 signals,
                 streams: streams::Open::new(limits),
                 editing: Notify::new(),
+                turning: Notify::new(),
                 tasks: Tasks::new(),
             }),
         }

@@ -118,6 +118,7 @@ impl Hall {
                     (Auth::Local, None) => Some(make_owner(tx, started_at)?),
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
+                crate::turns::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
                 Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
@@ -155,6 +156,7 @@ impl Hall {
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
+        crate::turns::start(&hall);
         Ok(hall)
     }
 }

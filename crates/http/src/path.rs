@@ -6,7 +6,7 @@ use axum::{
     http::request::Parts,
 };
 use guildhall_domain::ids::{
-    AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, TokenId,
+    AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, TokenId, TurnId,
 };
 
 use crate::errors::{ApiError, internal};
@@ -30,7 +30,7 @@ macro_rules! path_ids {
     )+};
 }
 
-path_ids! { AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId RoomId TokenId }
+path_ids! { AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId RoomId TokenId TurnId }
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.
 impl PathId for String {

@@ -459,12 +459,7 @@ struct Numbers {
     posts: Option<u64>,
 }
 
-fn seen(
-    stored: Stored,
-    numbers: Numbers,
-    people: Vec<AuthorSummary>,
-    working: u64,
-) -> RoomSeen {
+fn seen(stored: Stored, numbers: Numbers, people: Vec<AuthorSummary>, working: u64) -> RoomSeen {
     let own = numbers.posts.unwrap_or(0);
     let others = stored.post_count.saturating_sub(own);
     let is_dm = stored.room.kind == RoomKind::Dm;

@@ -233,11 +233,7 @@ pub fn list(db: &Rx<'_>, room: RoomId, floor: u64, ask: &TurnsAsk) -> Result<Vec
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn answered_from(
-    db: &Rx<'_>,
-    room: RoomId,
-    seq: u64,
-) -> Result<HashSet<(EntryId, AuthorId)>> {
+pub fn answered_from(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<HashSet<(EntryId, AuthorId)>> {
     let pairs = db.all(
         "SELECT g.entry_id, t.agent_author_id FROM entries e
          JOIN turn_triggers g ON g.entry_id = e.id JOIN turns t ON t.number = g.number
@@ -285,6 +281,51 @@ pub fn pending_of(
 pub fn pending(db: &Rx<'_>) -> Result<Vec<Kept>> {
     let order = "WHERE t.state IN ('collecting', 'held') ORDER BY t.number";
     db.all(&format!("{SELECT} {order}"), [], read)
+}
+
+/// The turns of a room above `floor` that a snapshot shows: those that are not over, refused ones
+/// only of posts from `seq` on, in the order of recording.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn unfinished(db: &Rx<'_>, room: RoomId, floor: u64, seq: u64) -> Result<Vec<Turn>> {
+    db.all(
+        &format!(
+            "{SELECT} WHERE t.room_id = $1 AND t.seq > $2
+               AND (t.state IN ('collecting', 'held', 'running', 'waiting')
+                 OR (t.state = 'refused' AND t.seq >= $3)) ORDER BY t.number"
+        ),
+        (room.as_bytes(), stored(floor), stored(seq)),
+        |row| Ok(read(row)?.turn),
+    )
+}
+
+/// The turns that run or wait in a room, in the order of recording.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn live_in(db: &Rx<'_>, room: RoomId) -> Result<Vec<Turn>> {
+    db.all(
+        &format!(
+            "{SELECT} WHERE t.room_id = $1 AND t.state IN ('running', 'waiting') ORDER BY t.number"
+        ),
+        [room.as_bytes()],
+        |row| Ok(read(row)?.turn),
+    )
+}
+
+/// The agents that ever wrote in a room.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn agents_that_wrote(db: &Rx<'_>, room: RoomId) -> Result<HashSet<AuthorId>> {
+    let authors = db.all(
+        "SELECT p.author_id FROM posters p JOIN authors a ON a.id = p.author_id
+         WHERE p.room_id = $1 AND a.kind = 'agent'",
+        [room.as_bytes()],
+        |row| rows::id(row, 0, AuthorId::from_bytes),
+    )?;
+    Ok(authors.into_iter().collect())
 }
 
 /// Every turn that runs or waits, in the order of recording.
@@ -360,11 +401,7 @@ pub fn working(db: &Rx<'_>) -> Result<HashMap<RoomId, u64>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn taken(
-    db: &Rx<'_>,
-    room: Option<RoomId>,
-    since: Moment,
-) -> Result<(u32, Option<Moment>)> {
+pub fn taken(db: &Rx<'_>, room: Option<RoomId>, since: Moment) -> Result<(u32, Option<Moment>)> {
     let read = |row: &Row<'_>| Ok((row.get(0)?, maybe_moment(row, 1)?));
     match room {
         None => db.one(
@@ -380,8 +417,8 @@ pub fn taken(
     }
 }
 
-/// How many turns an agent took in a cascade of a room, those that have yet to start counted
-/// too, but for the one numbered `except`.
+/// How many turns an agent took in a cascade of a room, but for the one numbered `except`; those
+/// that have yet to start count when they were recorded before `before`.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
@@ -391,16 +428,18 @@ pub fn in_cascade(
     room: RoomId,
     agent: AuthorId,
     except: u64,
+    before: u64,
 ) -> Result<u32> {
     db.one(
         "SELECT COUNT(*) FROM turns
          WHERE cascade_root_id = $1 AND room_id = $2 AND agent_author_id = $3 AND number <> $4
-           AND (started_at IS NOT NULL OR state IN ('collecting', 'held'))",
+           AND (started_at IS NOT NULL OR (state IN ('collecting', 'held') AND number < $5))",
         (
             cascade.as_bytes(),
             room.as_bytes(),
             agent.as_bytes(),
             stored(except),
+            stored(before),
         ),
         |row| row.get(0),
     )
@@ -441,12 +480,7 @@ pub fn was_refused(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn newest_of(
-    db: &Rx<'_>,
-    room: RoomId,
-    agent: AuthorId,
-    below: u64,
-) -> Result<Option<Kept>> {
+pub fn newest_of(db: &Rx<'_>, room: RoomId, agent: AuthorId, below: u64) -> Result<Option<Kept>> {
     db.first(
         &format!(
             "{SELECT} WHERE t.room_id = $1 AND t.agent_author_id = $2 AND t.number < $3

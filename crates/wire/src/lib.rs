@@ -24,3 +24,4 @@ pub mod sign_ins;
 pub mod signals;
 pub mod threads;
 pub mod tokens;
+pub mod turns;

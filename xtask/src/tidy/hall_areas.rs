@@ -36,13 +36,19 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("agents", "members"),
     ("agents", "rooms"),
     ("agents", "tokens"),
+    ("agents", "turns"),
     ("authors", "rooms"),
     ("canvas", "entries"),
+    ("canvas", "turns"),
     ("entries", "attachments"),
+    ("entries", "turns"),
     ("members", "canvas"),
     ("members", "rooms"),
+    ("members", "turns"),
     ("rooms", "members"),
+    ("rooms", "turns"),
     ("streams", "rooms"),
+    ("turns", "entries"),
 ];
 
 /// The document that gives the reasons.

@@ -20,6 +20,7 @@ use guildhall_domain::{
     outcome::Thing,
     rooms::RoomDetail,
     signals::Signal,
+    turns::Turn,
 };
 use guildhall_store::{Rx, agents, events::Stored};
 
@@ -95,6 +96,8 @@ pub struct RoomSnapshot {
     pub entries: EntriesPage,
     /// Its canvas, in order.
     pub documents: Vec<CanvasDocument>,
+    /// The turns that are not over.
+    pub turns: Vec<Turn>,
 }
 
 /// A snapshot that a stream goes on from.

@@ -6,7 +6,7 @@ use guildhall_domain::{
     Moment, Result, callers::Caller, canvas::CanvasScope, entries::EntriesAsk, events::Scope,
     ids::RoomId, limits, signals::Signal,
 };
-use guildhall_store::{Rx, canvas, entries, events};
+use guildhall_store::{Rx, canvas, entries, events, turns};
 use tokio::{
     sync::{broadcast, watch},
     time::{Instant, Interval, MissedTickBehavior},
@@ -293,9 +293,12 @@ fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId, now: Moment) -> Result<
         after: None,
         limit: limits::SNAPSHOT_ENTRIES,
     };
+    let entries = entries::page(db, room, floor, ask)?;
+    let first = entries.entries.first().map_or(0, |entry| entry.seq);
     Ok(RoomSnapshot {
         room: rooms::detail(db, by, room)?,
-        entries: entries::page(db, room, floor, ask)?,
+        entries,
+        turns: turns::unfinished(db, room, floor, first)?,
         documents: canvas::list(db, CanvasScope::Room(room), now)?,
     })
 }

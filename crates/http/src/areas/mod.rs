@@ -21,3 +21,4 @@ pub mod signals;
 pub mod streams;
 pub mod threads;
 pub mod tokens;
+pub mod turns;

@@ -34,9 +34,7 @@ pub fn said_before(
     };
     let Some(root) = thread else {
         return db.until(
-            &format!(
-                "{SAID} WHERE room_id = $1 AND seq < $2 AND kind = 'post' ORDER BY seq DESC"
-            ),
+            &format!("{SAID} WHERE room_id = $1 AND seq < $2 AND kind = 'post' ORDER BY seq DESC"),
             (room.as_bytes(), stored(seq)),
             read_said,
             is_enough,
@@ -133,4 +131,3 @@ pub fn unseen(
     attachments::fill(db, &mut found)?;
     Ok((found, all))
 }
-
