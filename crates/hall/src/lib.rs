@@ -36,7 +36,7 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
-mod turns;
+pub mod turns;
 pub mod usage;
 
 use std::{path::PathBuf, sync::Arc};
@@ -94,6 +94,8 @@ struct Inner {
     digests: Digests,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
+    /// Tells the dispatcher of turns that something may be due.
+    turning: Notify,
     tasks: Tasks,
 }
 
@@ -191,6 +193,7 @@ impl Hall {
                 editing: Notify::new(),
                 digests: parts.digests,
                 waiting: Waiting::default(),
+                turning: Notify::new(),
                 tasks: Tasks::new(),
             }),
         }

@@ -41,6 +41,7 @@ mod target;
 mod text;
 mod threads;
 mod tokens;
+mod turns;
 mod whoami;
 
 use std::process::ExitCode;
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     Entries(Noun<entries::Verb>),
     /// Threads: entries and the replies to them
     Threads(Noun<threads::Verb>),
+    /// What agents were asked in a room, and why they answer or not
+    Turns(Noun<turns::Verb>),
     /// Reactions to entries
     Reactions(Noun<reactions::Verb>),
     /// Files that go along with posts
@@ -176,6 +179,7 @@ impl Command {
             Self::Post(it) => &it.common,
             Self::Entries(it) => &it.common,
             Self::Threads(it) => &it.common,
+            Self::Turns(it) => &it.common,
             Self::Reactions(it) => &it.common,
             Self::Attachments(it) => &it.common,
             Self::Search(it) => &it.common,
@@ -208,6 +212,7 @@ impl Command {
             Self::Post(it) => entries::post(&desk, it.ask).await?,
             Self::Entries(it) => entries::run(&desk, it.verb).await?,
             Self::Threads(it) => threads::run(&desk, it.verb).await?,
+            Self::Turns(it) => turns::run(&desk, it.verb).await?,
             Self::Reactions(it) => reactions::run(&desk, it.verb).await?,
             Self::Attachments(it) => attachments::run(&desk, it.verb).await?,
             Self::Search(it) => search::run(&desk, it.ask).await?,
