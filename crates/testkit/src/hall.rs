@@ -35,8 +35,7 @@ use guildhall_http::{
 };
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
-    data_dir::DataDir, keeper::KeeperCommand, process_tree::ProcessTrees, scratch::Scratch,
-    setup_code, tokens,
+    data_dir::DataDir, keeper::KeeperCommand, scratch::Scratch, setup_code, tokens,
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
@@ -183,7 +182,6 @@ impl TestHall {
                 url: "http://127.0.0.1".to_owned(),
                 environment: BTreeMap::new(),
                 keeper: KeeperCommand::own(),
-                trees: ProcessTrees::default(),
             },
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,
