@@ -6,13 +6,16 @@ mod accounts;
 mod agents;
 mod api;
 mod args;
+mod asks;
 mod attachments;
 mod authors;
 mod bodies;
 mod canvas;
+mod cards;
 mod client;
 mod content;
 mod desk;
+mod diff;
 mod documents;
 mod entries;
 mod events;
@@ -93,6 +96,8 @@ pub(crate) enum Command {
     Authors(Noun<authors::Verb>),
     /// Registered agents
     Agents(Noun<agents::Verb>),
+    /// What agents ask, and deciding on it
+    Asks(Noun<asks::Verb>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
     /// People's accounts, and signing in and out
@@ -168,6 +173,7 @@ impl Command {
             Self::Signal(it) => &it.common,
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
+            Self::Asks(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
@@ -197,6 +203,7 @@ impl Command {
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
+            Self::Asks(it) => asks::run(&desk, it.verb).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,

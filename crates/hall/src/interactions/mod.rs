@@ -276,66 +276,50 @@ impl Hall {
         })
     }
 
-    /// Tells the agent what was decided; what reaches nobody waits for the agent to come back.
+    /// Tells the agent what was decided, after the commit. A yes that reaches nobody waits for
+    /// the agent to come back.
     async fn carry_out(&self, settled: Settled) {
         let Settled { row, answer } = settled;
-        if !row.is_detached() && self.answer_agent(row.session_id, row.id, answer.clone()) {
-            return;
+        let is_there = !row.is_detached();
+        if is_there && !self.answer_agent(row.session_id, row.id, answer.clone()) {
+            let kept = self.keep_undelivered(row.id, answer).await;
+            if let Err(error) = kept {
+                tracing::error!(?error, "a yes that reached nobody could not be kept");
+            }
         }
-        match (row.state, answer) {
-            (ApprovalState::Granted, _) => self.reopen_with_grant(&row),
-            (ApprovalState::Consumed, Answer::Accepted(_)) => self.reopen_with_answers(&row),
-            (ApprovalState::Consumed, _) => match self.keep_undelivered(row).await {
-                Ok(Some(row)) => self.reopen_with_grant(&row),
-                Ok(None) => {}
-                Err(error) => {
-                    tracing::error!(?error, "a yes that reached nobody could not be kept");
-                }
-            },
-            // A no needs nobody: what was asked does not happen.
-            (
-                ApprovalState::Denied
-                | ApprovalState::Pending
-                | ApprovalState::Expired
-                | ApprovalState::Withdrawn,
-                _,
-            ) => {}
-        }
+        self.wake(row.session_id);
     }
 
-    /// Makes a grant of a yes that reached nobody; `None` when its turn was cancelled meanwhile.
-    async fn keep_undelivered(&self, row: Standing) -> Result<Option<Standing>> {
+    /// Keeps for the agent what was decided and reached nobody: a yes becomes a grant, unless its
+    /// turn was cancelled meanwhile, and answers are told by a message. A no needs nobody.
+    async fn keep_undelivered(&self, id: ApprovalId, answer: Answer) -> Result<()> {
         let now = self.now();
         self.store()
             .write(move |tx| {
-                let Some(mut whole) = approvals::by_id(tx, row.id)? else {
-                    return Ok(None);
+                let Some(whole) = approvals::by_id(tx, id)? else {
+                    return Ok(());
                 };
-                let row = &mut whole.standing;
-                if !asking::step_silently(tx, row, Trigger::Undelivered, None, now)? {
-                    return Ok(None);
+                let (mut row, card) = (whole.standing, whole.card);
+                if row.state != ApprovalState::Consumed || row.withdrawn_at.is_some() {
+                    return Ok(());
                 }
-                let interaction = row.shown(whole.card, now);
-                tx.append(now, None, &Event::InteractionDetached { interaction })?;
-                Ok(Some(whole.standing))
+                let title = card.title.clone();
+                if asking::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
+                    let interaction = row.shown(card, now);
+                    tx.append(now, None, &Event::InteractionDetached { interaction })?;
+                }
+                reopen(tx, &row, &title, &answer, now)
             })
             .await
     }
+
+    /// Lets the session's next message begin.
+    fn wake(&self, _session: SessionId) {}
 
     /// Gives the agent that waits for the ask `id` of `session` its answer; answers whether one
     /// waits.
     pub(crate) fn answer_agent(&self, _session: SessionId, id: ApprovalId, answer: Answer) -> bool {
         self.inner.waiting.answer(id, answer)
-    }
-
-    /// Opens the session of a grant again, so that the agent may repeat the call.
-    fn reopen_with_grant(&self, row: &Standing) {
-        tracing::info!(session = %row.session_id, "a grant waits for its agent");
-    }
-
-    /// Opens the session of a question again, so that the agent hears what was answered.
-    fn reopen_with_answers(&self, row: &Standing) {
-        tracing::info!(session = %row.session_id, "answers wait for their agent");
     }
 
     /// Asks a person in a transaction of its own, and begins to wait for the answer.
@@ -409,7 +393,31 @@ fn tell_agent(
     Ok(())
 }
 
-/// Checks a decision and writes it with its event.
+/// Opens the session of a decision again whose agent is gone, and tells it that it may repeat the
+/// call, or what was answered; a no opens nothing.
+fn reopen(
+    tx: &mut Tx<'_>,
+    row: &Standing,
+    title: &str,
+    answer: &Answer,
+    now: Moment,
+) -> Result<()> {
+    let words = match (row.state, answer) {
+        (ApprovalState::Granted, _) => rules::grant_words(title),
+        (ApprovalState::Consumed, Answer::Accepted(answers)) => rules::answer_words(title, answers),
+        _ => return Ok(()),
+    };
+    reopen_with_words(tx, row, &words, now)
+}
+
+/// Queues `words` as the next message of the session that asked, by whoever decided; in a session
+/// of a room by a new turn, whose rule is `by_person`.
+fn reopen_with_words(_tx: &mut Tx<'_>, _row: &Standing, _words: &str, _now: Moment) -> Result<()> {
+    Ok(())
+}
+
+/// Checks a decision and writes it with its event; one whose agent is gone opens its session
+/// again.
 fn settle(
     tx: &mut Tx<'_>,
     by: &Caller,
@@ -430,8 +438,11 @@ fn settle(
     if !asking::step(tx, &mut row, decision.trigger(), Some(by.author), now)? {
         return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
     }
-    Ok(Settled {
-        row,
-        answer: decided.answer,
-    })
+    let answer = decided.answer;
+    if row.is_detached()
+        && let Some(whole) = approvals::by_id(tx, row.id)?
+    {
+        reopen(tx, &row, &whole.card.title, &answer, now)?;
+    }
+    Ok(Settled { row, answer })
 }
