@@ -6,13 +6,16 @@ mod accounts;
 mod agents;
 mod api;
 mod args;
+mod asks;
 mod attachments;
 mod authors;
 mod bodies;
 mod canvas;
+mod cards;
 mod client;
 mod content;
 mod desk;
+mod diff;
 mod documents;
 mod entries;
 mod events;
@@ -110,6 +113,8 @@ pub(crate) enum Command {
     Usage(Single<runtimes::Usage>),
     /// Conversations with agents
     Sessions(Noun<sessions::Verb>),
+    /// What agents ask, and deciding on it
+    Asks(Noun<asks::Verb>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
     /// People's accounts, and signing in and out
@@ -191,6 +196,7 @@ impl Command {
             Self::Runtimes(it) => &it.common,
             Self::Usage(it) => &it.common,
             Self::Sessions(it) => &it.common,
+            Self::Asks(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
@@ -225,6 +231,7 @@ impl Command {
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
             Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
+            Self::Asks(it) => asks::run(&desk, it.verb).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,

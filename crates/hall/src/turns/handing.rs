@@ -24,7 +24,6 @@ pub(super) struct Handing {
     /// Whose session it is.
     pub(super) agent: AgentId,
     /// The author that agent writes as.
-    pub(super) agent_author: AuthorId,
     /// Who wrote the last post.
     pub(super) author: AuthorId,
     /// That post's text, byte-exact.
