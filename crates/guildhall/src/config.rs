@@ -10,7 +10,7 @@ use guildhall_domain::{
     callers::AuthMode,
     settings::{self, Source, Value},
 };
-use guildhall_hall::{Configured, streams::StreamLimits};
+use guildhall_hall::{Configured, Places, streams::StreamLimits};
 use guildhall_http::listener::Limits;
 use guildhall_world::{confined::Confined, data_dir};
 use serde::Deserialize;
@@ -201,6 +201,8 @@ pub(crate) struct Config {
     pub(crate) configured: Configured,
     /// The folders agents may work beneath, unless a setting names others.
     pub(crate) roots: Vec<PathBuf>,
+    /// Where agents keep what is theirs.
+    pub(crate) places: Places,
     /// What opens `/metrics` beside the owner.
     pub(crate) metrics_token: Option<String>,
     /// The bounds of the door.
@@ -281,6 +283,7 @@ impl Config {
                 .unwrap_or(PeerCheckMode::Auto),
             configured,
             roots: Confined::default_roots(home(), std::env::current_dir().ok()),
+            places: Places::new(home(), folder("CLAUDE_CONFIG_DIR"), folder("CODEX_HOME")),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),

@@ -116,6 +116,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         database: data_dir.database(),
         clock: Clock::System,
         roots: config.roots,
+        places: config.places,
         auth: match &local_token {
             None => Auth::Local,
             Some(token) => Auth::Login {

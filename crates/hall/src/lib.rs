@@ -9,6 +9,7 @@ pub mod authors;
 mod blobs;
 pub mod callers;
 pub mod canvas;
+pub mod commands;
 pub mod entries;
 pub mod export;
 pub mod keys;
@@ -20,6 +21,7 @@ pub mod repeats;
 pub mod retention;
 pub mod rooms;
 pub mod search;
+pub mod session_tasks;
 pub mod settings;
 mod sight;
 pub mod sign_ins;
@@ -31,6 +33,7 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
+mod watch;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -39,13 +42,14 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{blobs::Blobs, confined::Confined, disk};
+use guildhall_world::{blobs::Blobs, confined::Confined, disk, watching::Watching};
 use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
+pub use guildhall_world::places::Places;
 pub use start::{Auth, Opening};
 
 use crate::{passwords::Passwords, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries};
@@ -62,6 +66,11 @@ struct Inner {
     confined: Arc<Confined>,
     blobs: Arc<Blobs>,
     data_dir: PathBuf,
+    /// Where agents keep what is theirs.
+    places: Places,
+    watching: Arc<Watching>,
+    commands: Arc<commands::Kept>,
+    followed: Arc<session_tasks::Followed>,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
     door: Door,
@@ -155,6 +164,10 @@ impl Hall {
                 confined: Arc::new(parts.confined),
                 blobs: Arc::new(parts.blobs),
                 data_dir: parts.data_dir,
+                places: parts.places,
+                watching: Arc::default(),
+                commands: Arc::default(),
+                followed: Arc::default(),
                 log_id: parts.log_id,
                 door: parts.door,
                 passwords: Passwords::new(),

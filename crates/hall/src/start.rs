@@ -15,7 +15,9 @@ use guildhall_store::{
     Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
 };
-use guildhall_world::{blobs::Blobs, clock::Clock, confined::Confined, setup_code, users};
+use guildhall_world::{
+    blobs::Blobs, clock::Clock, confined::Confined, places::Places, setup_code, users,
+};
 
 use crate::{Hall, members, retention::Retention, streams::StreamLimits};
 
@@ -29,6 +31,8 @@ pub struct Opening {
     pub clock: Clock,
     /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
+    /// Where agents keep what is theirs.
+    pub places: Places,
     /// How people are told apart.
     pub auth: Auth,
     /// The settings that file, environment and flags name.
@@ -73,6 +77,7 @@ pub(crate) struct Parts {
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
     pub(crate) data_dir: PathBuf,
+    pub(crate) places: Places,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
     pub(crate) started_at: Moment,
@@ -94,6 +99,7 @@ impl Hall {
             database,
             clock,
             roots,
+            places,
             auth,
             configured,
             streams,
@@ -147,6 +153,7 @@ impl Hall {
             confined,
             blobs,
             data_dir,
+            places,
             log_id,
             door,
             started_at,
@@ -155,6 +162,7 @@ impl Hall {
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
+        crate::watch::start(&hall);
         Ok(hall)
     }
 }

@@ -7,9 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, attachments, authors, callers, canvas, entries, export, keys, members,
-        operating, reactions, read_cursors, rooms, search, settings, sign_ins, signals, streams,
-        threads, tokens,
+        accounts, agents, attachments, authors, callers, canvas, commands, entries, export, keys,
+        members, operating, reactions, read_cursors, rooms, search, session_tasks, settings,
+        sign_ins, signals, streams, threads, tokens,
     },
     catalogue,
     docs::{self, Docs},
@@ -65,6 +65,9 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(agents::get, agents::change, agents::retire))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))
+        // Sessions
+        .routes(routes!(session_tasks::list))
+        .routes(routes!(commands::list))
         // Settings
         .routes(routes!(settings::get, settings::change))
         // Operating

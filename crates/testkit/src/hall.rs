@@ -16,7 +16,7 @@ use guildhall_domain::{
     settings::{self, Setting, Source},
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening,
+    Auth, Clock, Hall, Opening, Places,
     peers::{PeerWord, Peers, Script, own_uid},
     retention::Retention,
     streams::StreamLimits,
@@ -142,7 +142,9 @@ impl TestHall {
 
     async fn new(options: Options) -> Self {
         let scratch = Scratch::new("test");
-        std::fs::create_dir(scratch.path().join("work")).unwrap();
+        for folder in ["work", "work/home"] {
+            std::fs::create_dir(scratch.path().join(folder)).unwrap();
+        }
         let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
         let mut hall = Self {
             running: None,
@@ -164,6 +166,7 @@ impl TestHall {
             database: data_dir.database(),
             clock: self.clock.clone(),
             roots: vec![self.scratch.path().join("work")],
+            places: Places::new(Some(self.home()), None, None),
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,
                 AuthMode::Login => Auth::Login {
@@ -364,6 +367,11 @@ impl TestHall {
         let path = self.scratch.path().join("work").join(name);
         std::fs::create_dir_all(&path).unwrap();
         path.to_str().unwrap().to_owned()
+    }
+
+    /// The home of the user the server runs as; it lies beneath the allowed root.
+    pub fn home(&self) -> PathBuf {
+        self.scratch.path().join("work/home")
     }
 
     /// The folder everything of this test lies in; agents may work in its `work` alone.

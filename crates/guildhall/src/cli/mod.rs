@@ -11,6 +11,7 @@ mod authors;
 mod bodies;
 mod canvas;
 mod client;
+mod commands;
 mod content;
 mod desk;
 mod documents;
@@ -32,6 +33,8 @@ mod read_cursors;
 mod rooms;
 mod search;
 mod server;
+mod session_tasks;
+mod sessions;
 mod settings;
 mod signals;
 mod status;
@@ -93,6 +96,13 @@ pub(crate) enum Command {
     Authors(Noun<authors::Verb>),
     /// Registered agents
     Agents(Noun<agents::Verb>),
+    /// Conversations with agents
+    Sessions(Noun<sessions::Verb>),
+    /// Lists what can be typed after a slash
+    #[command(
+        after_help = "Examples:\n  guildhall commands --cwd .\n  guildhall commands --cwd ~/work --refresh"
+    )]
+    Commands(Single<commands::Ask>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
     /// People's accounts, and signing in and out
@@ -168,6 +178,8 @@ impl Command {
             Self::Signal(it) => &it.common,
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
+            Self::Sessions(it) => &it.common,
+            Self::Commands(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
@@ -197,6 +209,8 @@ impl Command {
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
+            Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
+            Self::Commands(it) => commands::run(&desk, it.ask).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,
