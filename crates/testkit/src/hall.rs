@@ -18,7 +18,7 @@ use guildhall_domain::{
     settings::{self, Setting, Source},
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening, Programs,
+    Auth, Clock, Hall, Opening, Places, Programs,
     launching::Launching,
     peers::{PeerWord, Peers, Script, own_uid},
     retention::Retention,
@@ -149,8 +149,9 @@ impl TestHall {
 
     async fn new(options: Options) -> Self {
         let scratch = Scratch::new("test");
-        std::fs::create_dir(scratch.path().join("work")).unwrap();
-        std::fs::create_dir(scratch.path().join("bin")).unwrap();
+        for folder in ["work", "work/home", "bin"] {
+            std::fs::create_dir(scratch.path().join(folder)).unwrap();
+        }
         let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
         let mut hall = Self {
             running: None,
@@ -183,6 +184,7 @@ impl TestHall {
                 environment: BTreeMap::new(),
                 keeper: KeeperCommand::own(),
             },
+            places: Places::new(Some(self.home()), None, None),
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,
                 AuthMode::Login => Auth::Login {
@@ -403,6 +405,11 @@ impl TestHall {
         let path = self.scratch.path().join("work").join(name);
         std::fs::create_dir_all(&path).unwrap();
         path.to_str().unwrap().to_owned()
+    }
+
+    /// The home of the user the server runs as; it lies beneath the allowed root.
+    pub fn home(&self) -> PathBuf {
+        self.scratch.path().join("work/home")
     }
 
     /// The folder everything of this test lies in; agents may work in its `work` alone.

@@ -216,7 +216,6 @@ fn handing(db: &Rx<'_>, kept: &Kept, room: &Room, agent: &Attendant) -> Result<H
         turn: kept.id,
         room: room.id,
         agent: agent.agent,
-        agent_author: agent.author,
         author: last.author_id,
         content,
         context: written(&frame),

@@ -24,6 +24,8 @@ use guildhall_domain::{
     usage::{Cost, Tokens},
 };
 
+pub use guildhall_domain::commands::AgentCommand;
+
 pub use self::{
     errors::{EndKind, Ended, LinkError},
     link::AgentLink,
@@ -277,15 +279,4 @@ pub enum Update {
     Cost(Cost),
     /// Something a person should know.
     Notice(String),
-}
-
-/// A slash command of the agent's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentCommand {
-    /// Its name without the slash.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// What to write after it, or `""`.
-    pub hint: String,
 }
