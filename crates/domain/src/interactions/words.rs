@@ -46,7 +46,7 @@ mod tests {
         let words = grant_words("Run ls");
         assert!(words.contains("\u{201c}Run ls\u{201d}") && words.contains("30 minutes"));
         assert!(grant_words("").contains("a call without a title"));
-        let answers = json!({"way": "left", "steps": 3});
+        let answers = json!({"steps": 3, "way": "left"});
         let words = answer_words("Which way?", answers.as_object().unwrap());
         assert!(words.ends_with("\n- steps: 3\n- way: \"left\""), "{words}");
     }
