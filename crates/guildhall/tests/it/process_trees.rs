@@ -77,8 +77,7 @@ async fn an_agent_is_itself_whatever_it_drops() {
         GUILDHALL_AGENT_TOKEN={other} ask > other
         GUILDHALL_AGENT_TOKEN=gha_unknown ask > unknown
         GUILDHALL_API_KEY={key} ask > key
-        env -i "$G" --url "$GUILDHALL_URL" api GET /api/auth/whoami > bare ||
-            env -i "$G" api GET /api/auth/whoami --url "$GUILDHALL_URL" > bare
+        env -i "$G" api GET /api/auth/whoami --url "$GUILDHALL_URL" > bare
         mkfifo told
         # A child of a child in a session of its own, whose parents are gone before it asks.
         sh -c 'setsid sh -c "
