@@ -331,6 +331,7 @@ fn kill((pid, start): Seen) {
 #[cfg(not(target_os = "linux"))]
 fn kill(_: Seen) {}
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 #[path = "process_tree_tests.rs"]
 mod tests;
