@@ -21,6 +21,7 @@ mod cli_settings;
 mod cli_talk;
 mod kill;
 mod login;
+mod process_trees;
 mod server;
 mod sessions;
 mod workspace;

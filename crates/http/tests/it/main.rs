@@ -30,6 +30,7 @@ mod members;
 mod openapi;
 mod people;
 mod picking;
+mod processes;
 mod reactions;
 mod read_cursors;
 mod reading;
