@@ -11,6 +11,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const CLAUDE: &str = include_str!("../fixtures/claude.jsonl");
+/// A run of Claude Code 2.1.185 that did as a scripted model told it.
+const RECORDED: &str = include_str!("../fixtures/claude-recorded.jsonl");
+/// The tasks that Claude Code itself kept of that run.
+const RECORDED_TASKS: &str = include_str!("../fixtures/claude-recorded.tasks.json");
 const CODEX: &str = include_str!("../fixtures/codex.jsonl");
 
 /// A task in one line: `id [status] subject <blockedBy >blocks`.
@@ -63,7 +67,8 @@ fn require_mirrors(tasks: &[Task]) {
     }
 }
 
-fn call(id: &str, tool: &str, input: Value) -> String {
+fn call(id: &str, tool: &str, input: impl Into<Value>) -> String {
+    let input: Value = input.into();
     let block = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
     let message = json!({"role": "assistant", "content": [block]});
     json!({"type": "assistant", "isSidechain": false, "message": message}).to_string()
@@ -84,14 +89,14 @@ fn created(id: &str, subject: &str, number: u32) -> [String; 2] {
     ]
 }
 
-fn plan(id: &str, plan: Value) -> String {
+fn plan(id: &str, plan: &Value) -> String {
     let arguments = json!({ "plan": plan }).to_string();
     let payload = json!({"type": "function_call", "name": "update_plan",
         "arguments": arguments, "call_id": id});
     json!({"type": "response_item", "payload": payload}).to_string()
 }
 
-fn output(id: &str, output: Value) -> String {
+fn output(id: &str, output: &Value) -> String {
     let payload = json!({"type": "function_call_output", "call_id": id, "output": output});
     json!({"type": "response_item", "payload": payload}).to_string()
 }
@@ -133,6 +138,34 @@ fn a_claude_transcript_gives_the_tasks_it_tells_of() {
             ..task("3", "Print the table", "", "Printing the table")
         },
     ];
+    assert_eq!(transcript.tasks(), expected);
+    assert_eq!(transcript.skipped(), 0);
+}
+
+#[test]
+fn the_tasks_of_a_claude_transcript_are_those_claude_code_keeps() {
+    let kept: Vec<Value> = serde_json::from_str(RECORDED_TASKS).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let texts = |value: &Value| value.as_array().unwrap().iter().map(text).collect();
+    let status = |value: &Value| {
+        let word = text(value);
+        let known = TaskStatus::WORDS.iter().find(|(_, known)| *known == word);
+        known.unwrap().0
+    };
+    let expected: Vec<Task> = kept
+        .iter()
+        .map(|task| Task {
+            id: text(&task["id"]),
+            subject: text(&task["subject"]),
+            description: text(&task["description"]),
+            active_form: text(&task["activeForm"]),
+            status: status(&task["status"]),
+            blocked_by: texts(&task["blockedBy"]),
+            blocks: texts(&task["blocks"]),
+            owner: text(&task["owner"]),
+        })
+        .collect();
+    let mut transcript = read(Dialect::Claude, RECORDED.as_bytes());
     assert_eq!(transcript.tasks(), expected);
     assert_eq!(transcript.skipped(), 0);
 }
@@ -331,14 +364,14 @@ fn a_sub_agents_own_list_is_not_the_sessions() {
 
 #[test]
 fn every_operation_has_its_effect_on_a_codex_plan() {
-    let one = || plan("1", json!([{"step": "A", "status": "in_progress"}]));
+    let one = || plan("1", &json!([{"step": "A", "status": "in_progress"}]));
     let two = || {
         plan(
             "2",
-            json!([{"step": "B"}, {"step": "C", "status": "cancelled"}]),
+            &json!([{"step": "B"}, {"step": "C", "status": "cancelled"}]),
         )
     };
-    let taken = |id: &str| output(id, json!("Plan updated"));
+    let taken = |id: &str| output(id, &json!("Plan updated"));
     for (what, given, expected) in [
         ("nothing", vec![], vec![]),
         (
@@ -357,7 +390,7 @@ fn every_operation_has_its_effect_on_a_codex_plan() {
                 one(),
                 taken("1"),
                 two(),
-                output("2", json!("failed to parse function arguments")),
+                output("2", &json!("failed to parse function arguments")),
             ],
             vec!["1 in_progress A"],
         ),
@@ -366,7 +399,7 @@ fn every_operation_has_its_effect_on_a_codex_plan() {
             vec![
                 one(),
                 two(),
-                output("2", json!({"content": "?", "success": false})),
+                output("2", &json!({"content": "?", "success": false})),
             ],
             vec!["1 in_progress A"],
         ),
