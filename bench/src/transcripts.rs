@@ -163,7 +163,7 @@ fn write(path: &Path) -> Result<()> {
                 call(
                     n,
                     "Read",
-                    &json!({"file_path": format!("/work/src/{due}.rs")}),
+                    &json!({"file_path": format!("/projects/src/{due}.rs")}),
                 ) + &answer(
                     n,
                     &text,
@@ -208,7 +208,7 @@ fn answer(n: u32, words: &str, told: &Value) -> String {
 
 fn line(n: u32, role: &str, content: &Value, told: &Value) -> String {
     let line = json!({
-        "parentUuid": format!("parent-{n}"), "isSidechain": false, "cwd": "/work",
+        "parentUuid": format!("parent-{n}"), "isSidechain": false, "cwd": "/projects",
         "sessionId": session(0), "type": role, "message": {"role": role, "content": content},
         "toolUseResult": told, "uuid": format!("line-{n}"), "timestamp": "2026-02-03T09:00:00.000Z",
     });

@@ -234,7 +234,7 @@ async fn sessions_of_the_terminal_are_listed_for_people_alone() {
     );
     let expected = (
         "Count the words of every file",
-        "/work/tally",
+        "/projects/tally",
         "claude-code",
     );
     assert_eq!(shown, expected);
