@@ -1,11 +1,17 @@
 //! A session's tasks: who reads which, and how they are followed. Source: contract 3.7.
 
 use std::{
+    collections::HashSet,
     fs,
     io::Write,
     path::{Path, PathBuf},
 };
 
+use guildhall_domain::{
+    callers::{AnyCaller, Caller, Credential, Gate, Identity},
+    ids::{AgentId, AuthorId},
+    sessions::Origin,
+};
 use guildhall_testkit::{TestHall, until};
 use serde_json::{Value, json};
 
@@ -196,4 +202,46 @@ async fn more_tasks_than_may_be_kept_are_told_in_a_notice_once() {
     assert_eq!(heard.len(), 1, "{heard:?}");
     assert_eq!(heard[0]["type"], "session_notice");
     assert_eq!(heard[0]["data"]["code"], "TASKS_MAX");
+}
+
+#[tokio::test]
+async fn sessions_of_the_terminal_are_listed_for_people_alone() {
+    let t = TestHall::open().await;
+    claude(&t, CLAUDE);
+    let name = format!(".codex/sessions/2026/02/03/rollout-2026-02-03T10-00-00-{ROLLOUT}.jsonl");
+    write(t.home().join(name), CODEX);
+    let caller = |identity| {
+        AnyCaller::admit(Caller {
+            identity,
+            author: AuthorId::from_bytes([1; 16]),
+            credential: Credential::Loopback,
+            is_invited: false,
+        })
+        .unwrap()
+    };
+    let taken = HashSet::from([ROLLOUT.to_owned()]);
+    let owner = caller(Identity::Owner);
+    let all = t.hall().terminal_sessions(&owner, HashSet::new()).await;
+    assert_eq!(all.unwrap().len(), 2);
+    let others = t.hall().terminal_sessions(&owner, taken).await.unwrap();
+    let [session] = &others[..] else {
+        panic!("{others:?}")
+    };
+    let shown = (
+        session.title.as_str(),
+        session.cwd.as_str(),
+        session.runtime.as_str(),
+    );
+    let expected = (
+        "Count the words of every file",
+        "/projects/tally",
+        "claude-code",
+    );
+    assert_eq!(shown, expected);
+    assert_eq!(session.id.to_string(), SESSION);
+    assert_eq!(session.agent_id, AgentId::from_bytes([0; 16]));
+    assert!(session.read_only && session.origin == Origin::Terminal);
+    let agent = caller(Identity::Agent(AgentId::from_bytes([2; 16])));
+    let none = t.hall().terminal_sessions(&agent, HashSet::new()).await;
+    assert!(none.unwrap().is_empty());
 }
