@@ -1,9 +1,10 @@
 //! The model server over its four wires, and real agents that ask it.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test fails by panicking, and so do the words it is written in"
+    reason = "a test says what went wrong by failing"
 )]
 
 mod asking;

@@ -20,4 +20,5 @@ mod cli_settings;
 mod cli_talk;
 mod kill;
 mod login;
+mod rehearsal;
 mod server;

@@ -1,9 +1,10 @@
 //! The scripted agent, driven over a pipe in memory as a client drives it.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test fails by panicking, and so do the words it is written in"
+    reason = "a test says what went wrong by failing"
 )]
 
 mod calls;
