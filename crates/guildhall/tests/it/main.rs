@@ -22,6 +22,7 @@ mod cli_talk;
 mod kill;
 mod login;
 mod process_trees;
+mod rehearsal;
 mod server;
 mod sessions;
 mod workspace;
