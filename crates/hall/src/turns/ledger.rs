@@ -99,19 +99,14 @@ pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<
         TurnRule::Depth | TurnRule::Repeat => {
             // A post that begins its own cascade stops none.
             let begins = turn.trigger_entry_ids.contains(&turn.cascade_root_id);
-            let rules = [TurnRule::Depth, TurnRule::Repeat];
-            let cascade = Some(turn.cascade_root_id);
-            let since = Moment::from_millis(0);
-            if begins || turns::was_refused(tx, room, cascade, rules, since, kept.number)? {
+            if begins || turns::was_stopped(tx, turn.cascade_root_id, room, kept.number)? {
                 return Ok(());
             }
             let text = format!("The agents' replies stop here: {name} met a limit.");
             (NoticeCode::CascadeStopped, text)
         }
         TurnRule::HourRoom | TurnRule::HourGlobal => {
-            let rules = [TurnRule::HourRoom, TurnRule::HourGlobal];
-            let since = super::window(now);
-            if turns::was_refused(tx, room, None, rules, since, kept.number)? {
+            if turns::was_over_budget(tx, room, super::window(now), kept.number)? {
                 return Ok(());
             }
             let text = "The automatic turns of this hour are used up.".to_owned();

@@ -101,6 +101,15 @@ fn begin(
     Ok(session)
 }
 
+/// What a turn's session would be handed now; `None` when its agent is not there.
+pub(super) fn preview(db: &Rx<'_>, kept: &Kept) -> Result<Option<Handing>> {
+    let room = existing(db, kept)?;
+    match attendant(db, kept)? {
+        Some(agent) => handing(db, kept, &room, &agent).map(Some),
+        None => Ok(None),
+    }
+}
+
 /// Whether a turn that was addressed a while ago may still start.
 #[expect(
     clippy::type_complexity,

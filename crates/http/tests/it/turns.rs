@@ -283,6 +283,9 @@ async fn with_depth_0_a_persons_run_starts_exactly_one_turn() {
         .post(&run, json!({}))
         .await
         .refused(409, "TURN_NOT_RUNNABLE");
+    play(&t, &turns[0], Played::Awaits).await;
+    play(&t, &turns[0], Played::GoesOn).await;
+    assert_eq!(stands(&t, &turns[0]).await, ["running", "by_person"]);
     play(&t, &turns[0], says("here @bob")).await;
     due(&t).await;
     let of_bob = ledger(&owner, &room, &format!("&agentAuthorId={}", bob.author())).await;
@@ -349,6 +352,28 @@ async fn an_hour_holds_so_many_turns_of_a_room_and_of_all() {
     let all = json!({"rooms.turnLimitsEnabled": false});
     owner.patch("/api/settings", all).await.ok(200);
     assert_eq!(rules(&post(&owner, &room, "go").await)[0][0], "collecting");
+}
+
+#[tokio::test]
+async fn limits_are_checked_once_more_before_a_turn_starts() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
+    let room = room_of(&t, &[(&ada, "always"), (&bob, "always")]).await;
+    let limit = json!({"maxAutoTurnsPerHour": 1});
+    owner
+        .patch(&format!("/api/rooms/{room}"), limit)
+        .await
+        .ok(200);
+    let turns = post(&owner, &room, "go").await;
+    assert_eq!(
+        rules(&turns),
+        [["collecting", "addressed"], ["collecting", "addressed"]]
+    );
+    due(&t).await;
+    assert_eq!(stands(&t, &turns[0]).await, ["running", "started"]);
+    assert_eq!(stands(&t, &turns[1]).await, ["refused", "hour_room"]);
+    assert_eq!(notices(&t, &room).await, ["budget_reached"]);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Turns: what is posted, what stops, what takes long, what a restart leaves.
 //! Source: contract 2.3 "Halt", 2.6, 2.7, 2.10.
 
-use guildhall_domain::sessions::TurnOutcome;
+use guildhall_domain::{ids::TurnId, sessions::TurnOutcome};
 use guildhall_hall::turns::Played;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
@@ -391,4 +391,76 @@ async fn a_room_hears_who_works_as_long_as_it_does() {
     );
     play(&t, &asked, says("done")).await;
     assert_eq!(signal(&mut events).await["on"], false);
+}
+
+/// What the session of a turn would be handed.
+async fn handed(t: &TestHall, turn: &Value) -> (String, String) {
+    let id = TurnId::named(turn["id"].as_str().unwrap());
+    t.hall().preview_turn(id).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_turn_is_handed_the_post_byte_exact_and_beside_it_what_its_agent_has_not_seen() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let (ada, bob) = (t.agent("ada").await, t.bystander("bob").await);
+    let room = room_of(&t, &[(&bob, "silent")]).await;
+    let root = t.say(&owner, &room, "hidden before").await;
+    let join = json!({"agentId": ada.agent(), "responseMode": "mention-only"});
+    let members = format!("/api/rooms/{room}/members");
+    owner.post(&members, join).await.ok(201);
+    let path = format!("/api/rooms/{room}");
+    owner
+        .patch(&path, json!({"ambientMaxEntries": 2, "topic": "what runs"}))
+        .await
+        .ok(200);
+    for n in 1..=3 {
+        t.say(&bob, &room, &format!("note {n}")).await;
+    }
+    let file = t
+        .upload(&owner, &room, ("plan.txt", "text/plain", b"a"))
+        .await;
+    let redacted = t.say(&owner, &room, "a secret").await;
+    let redacted = format!("{path}/entries/{}", text(&redacted["id"]));
+    owner.delete(&redacted).await.ok(200);
+    post(&owner, &room, "@ada first").await;
+    let words = "  @ada second\u{2028}\r\n";
+    let ask = json!({"text": words, "attachmentIds": [file["id"]]});
+    let posted = owner.post(&format!("{path}/entries"), ask).await.ok(201);
+    let asked = posted["turns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|turn| turn["state"] == "collecting");
+    let (content, context) = handed(&t, asked.unwrap()).await;
+    assert_eq!(content, words);
+    for told in [
+        "You are @ada (ada) in the room \"Ops\"",
+        "What it is for: what runs",
+        "@bob (bob) (agent)",
+        "(1 older entries are left out)\n[3] @bob (bob):\n  note 2\n[4] @bob (bob):\n  note 3\n",
+        "and to be answered with it:\n[6] ",
+        "  @ada first\n",
+        "The message is entry [7]",
+        "(files: plan.txt)",
+    ] {
+        assert!(context.contains(told), "{told:?} in {context}");
+    }
+    for hidden in ["hidden before", "a secret", "note 1", "second"] {
+        assert!(!context.contains(hidden), "{hidden:?} in {context}");
+    }
+    // What was handed over is seen; the root of its thread is shown, however old.
+    due(&t).await;
+    let again = reply(&owner, &room, "@ada why?", root["id"].as_str()).await;
+    let again = again
+        .iter()
+        .find(|turn| turn["state"] == "collecting")
+        .unwrap();
+    let (_, context) = handed(&t, again).await;
+    assert!(context.contains("began with:\n[1] "), "{context}");
+    assert!(context.contains("hidden before"), "{context}");
+    assert!(
+        !context.contains("Written since you last read"),
+        "{context}"
+    );
 }
