@@ -386,13 +386,33 @@ pub fn newest_of(db: &Rx<'_>, room: RoomId, agent: AuthorId, below: u64) -> Resu
     )
 }
 
-/// The newest turn that began in a session.
+/// The turn a session works on, the first of several; while it works on none, its newest one.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
     db.first(
-        &format!("{SELECT} WHERE t.session_id = $1 ORDER BY t.number DESC LIMIT 1"),
+        &format!(
+            "{SELECT} WHERE t.session_id = $1
+             ORDER BY t.state IN ('running', 'waiting') DESC,
+               CASE WHEN t.state IN ('running', 'waiting') THEN t.number ELSE -t.number END LIMIT 1"
+        ),
+        [session.as_bytes()],
+        read,
+    )
+}
+
+/// The failed turn of a session that a person's late answer is for: the newest one that asked,
+/// else the newest.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn failed_of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
+    db.first(
+        &format!(
+            "{SELECT} WHERE t.session_id = $1 AND t.state = 'failed'
+             ORDER BY t.has_asked DESC, t.number DESC LIMIT 1"
+        ),
         [session.as_bytes()],
         read,
     )

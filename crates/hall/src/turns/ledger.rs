@@ -113,8 +113,7 @@ pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<
             (NoticeCode::BudgetReached, text)
         }
         TurnRule::RuntimeUnavailable => {
-            let before = turns::newest_of(tx, room, agent, kept.number)?;
-            if before.is_some_and(|before| before.turn.rule == TurnRule::RuntimeUnavailable) {
+            if was_unavailable(tx, kept)? {
                 return Ok(());
             }
             let text = format!("{name} cannot work: its runtime is not available here.");
@@ -124,6 +123,13 @@ pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<
     };
     let data = about(turn, json!({"rule": turn.rule, "limit": turn.limit}));
     notice(tx, room, code, Some(agent), text, data, now)
+}
+
+/// Whether the agent could not take its turn before this one in the room either.
+pub(super) fn was_unavailable(db: &Rx<'_>, kept: &Kept) -> Result<bool> {
+    let (room, agent) = (kept.turn.room_id, kept.turn.agent_author_id);
+    let before = turns::newest_of(db, room, agent, kept.number)?;
+    Ok(before.is_some_and(|before| before.turn.rule == TurnRule::RuntimeUnavailable))
 }
 
 /// What a notice says of a turn.

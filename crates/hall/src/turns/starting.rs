@@ -50,9 +50,12 @@ pub(super) fn when_due(tx: &mut Tx<'_>, kept: &mut Kept, now: Moment) -> Result<
             kept.turn.session_id = None;
             (kept.taken_at, kept.turn.limit) = (None, None);
             ledger::go(tx, kept, TurnRule::RuntimeUnavailable, now)?;
+            tracing::warn!(turn = %kept.id, ?refusal, "a session did not take a turn");
+            if ledger::was_unavailable(tx, kept)? {
+                return Ok(None);
+            }
             let text = format!("{} could not be handed its turn.", agent.name);
-            let data = json!({"why": format!("{refusal:?}")});
-            let data = ledger::about(&kept.turn, data);
+            let data = ledger::about(&kept.turn, json!({"rule": kept.turn.rule}));
             let code = NoticeCode::AgentUnavailable;
             ledger::notice(tx, room.id, code, Some(agent.author), text, data, now)?;
             Ok(None)
