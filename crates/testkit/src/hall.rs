@@ -417,6 +417,12 @@ impl TestHall {
             .await
     }
 
+    /// The same, for an agent that answers nobody, so that what is posted leads to no turn.
+    pub async fn bystander(&self, name: &str) -> Caller {
+        let ask = json!({"name": name, "cwd": self.folder(name), "responseMode": "silent"});
+        self.agent_of(ask).await
+    }
+
     /// Registers an agent as `ask` says and mints it a token.
     pub async fn agent_of(&self, ask: Value) -> Caller {
         let agent = self.owner().post("/api/agents", ask).await.ok(201);
@@ -436,6 +442,11 @@ impl TestHall {
             .await
             .ok(201);
         text(&minted["token"])
+    }
+
+    /// Makes every token of an agent one that its server minted for a session.
+    pub fn bind_tokens(&self, agent: &Caller, session: &str) {
+        crate::log::bind_tokens(&self.database(), agent.agent(), session);
     }
 
     /// A folder called `name` beneath the allowed root, made when it is not there.

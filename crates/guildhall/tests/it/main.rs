@@ -19,6 +19,7 @@ mod cli_parity;
 mod cli_rooms;
 mod cli_settings;
 mod cli_talk;
+mod cli_turns;
 mod kill;
 mod login;
 mod process_trees;

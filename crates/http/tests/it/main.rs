@@ -50,5 +50,7 @@ mod streams_limits;
 mod streams_sight;
 mod threads;
 mod tokens;
+mod turns;
+mod turns_ends;
 mod validators;
 mod websockets;
