@@ -7,9 +7,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, attachments, authors, callers, canvas, capabilities, entries, export, keys, members,
-        operating, reactions, read_cursors, rooms, runtimes, search, settings, sign_ins, signals, streams,
-        threads, tokens, usage,
+        accounts, agents, attachments, authors, callers, canvas, capabilities, entries, export,
+        keys, members, operating, reactions, read_cursors, rooms, runtimes, search, settings,
+        sign_ins, signals, streams, threads, tokens, usage,
     },
     catalogue,
     docs::{self, Docs},

@@ -172,7 +172,9 @@ impl TestHall {
             runtimes: profiles(&self.definitions).unwrap(),
             programs: Programs {
                 own: self.programs().join("guildhall"),
-                path: self.programs().into_os_string(),
+                env: [("PATH", self.programs()), ("HOME", self.scratch())]
+                    .map(|(name, path)| (name.to_owned(), path.to_str().unwrap().to_owned()))
+                    .into(),
             },
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,

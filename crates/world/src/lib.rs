@@ -1,15 +1,19 @@
 //! Everything guildhall does not own: the clock, ids, randomness, users, sockets and paths.
 //! Each port has a real form and, where tests need one, a scripted form.
 
+pub mod acp;
 pub mod blobs;
 pub mod clock;
 pub mod confined;
 pub mod data_dir;
 pub mod digests;
 pub mod disk;
+pub mod environment;
 pub mod ids;
+pub mod keeper;
 pub mod passwords;
 pub mod peers;
+pub mod process_tree;
 pub mod runtimes;
 pub mod scratch;
 pub mod setup_code;

@@ -2,8 +2,9 @@
 //! Nothing is started here.
 
 use std::{
-    ffi::{OsStr, OsString},
-    os::unix::fs::PermissionsExt,
+    collections::BTreeMap,
+    io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -20,8 +21,8 @@ const PACKAGE_BYTES_MAX: u64 = 1 << 20;
 pub struct Programs {
     /// Our own binary.
     pub own: PathBuf,
-    /// The folders that are searched, as `PATH` writes them.
-    pub path: OsString,
+    /// The server's own environment, of which agents get a part; its `PATH` is searched.
+    pub env: BTreeMap<String, String>,
 }
 
 /// A program that was found.
@@ -42,7 +43,8 @@ impl Programs {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             }),
             Program::Command(command) => {
-                let path = find(command, &self.path)?;
+                let folders = self.env.get("PATH").map(String::as_str).unwrap_or_default();
+                let path = find(command, folders)?;
                 let version = package_version(&path).unwrap_or_default();
                 Some(Place { path, version })
             }
@@ -50,8 +52,37 @@ impl Programs {
     }
 }
 
+/// A new folder with nothing in it beneath the temporary folder; gone when dropped.
+#[derive(Debug)]
+pub struct EmptyFolder(PathBuf);
+
+impl EmptyFolder {
+    /// Makes the folder, for this user alone.
+    ///
+    /// # Errors
+    /// What the system says when it cannot be made.
+    pub fn new() -> io::Result<Self> {
+        let name = format!("guildhall-check-{}", crate::ids::new());
+        let path = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for EmptyFolder {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the machine's own sweep of temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// An absolute path as it is, a name in the first absolute folder of `path` that has it.
-fn find(command: &str, path: &OsStr) -> Option<PathBuf> {
+fn find(command: &str, path: &str) -> Option<PathBuf> {
     let command = Path::new(command);
     if command.is_absolute() {
         return is_executable(command).then(|| command.to_owned());
@@ -102,6 +133,11 @@ mod tests {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
+    fn path(folders: &std::ffi::OsStr) -> BTreeMap<String, String> {
+        let folders = folders.to_str().unwrap().to_owned();
+        BTreeMap::from([("PATH".to_owned(), folders)])
+    }
+
     #[test]
     fn a_command_is_the_first_executable_file_of_its_name_on_the_path() {
         let scratch = Scratch::new("programs");
@@ -119,7 +155,7 @@ mod tests {
         ];
         let programs = Programs {
             own: at("own"),
-            path: std::env::join_paths(folders).unwrap(),
+            env: path(&std::env::join_paths(folders).unwrap()),
         };
         let command = |command: &Path| {
             let command = command.to_str().unwrap().to_owned();
@@ -165,7 +201,7 @@ mod tests {
         std::os::unix::fs::symlink("../lib/node_modules/bare/bin/bare", bin.join("bare")).unwrap();
         let programs = Programs {
             own: PathBuf::new(),
-            path: bin.into_os_string(),
+            env: path(bin.as_os_str()),
         };
         let version = |command: &str| {
             programs

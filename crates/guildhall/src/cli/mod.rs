@@ -165,10 +165,9 @@ impl Command {
     fn common(&self) -> &Common {
         match self {
             Self::Status(it) => &it.common,
-            Self::Whoami(it)
-            | Self::Capabilities(it)
-            | Self::Openapi(it)
-            | Self::Metrics(it) => &it.common,
+            Self::Whoami(it) | Self::Capabilities(it) | Self::Openapi(it) | Self::Metrics(it) => {
+                &it.common
+            }
             Self::Rooms(it) => &it.common,
             Self::Members(it) => &it.common,
             Self::Post(it) => &it.common,

@@ -157,7 +157,8 @@ pub(super) async fn capabilities(desk: &Desk) -> Result<(), Failure> {
     }
     desk.output.show_value(&json!({"modes": modes}), &MODES)?;
     let default = all["defaultRuntime"].as_str().unwrap_or_default();
-    desk.output.note(&format!("Agents that name no runtime get {default}."));
+    desk.output
+        .note(&format!("Agents that name no runtime get {default}."));
     Ok(())
 }
 
@@ -174,7 +175,10 @@ pub(super) async fn usage(desk: &Desk, ask: Usage) -> Result<(), Failure> {
 fn hint(runtime: &Value) -> String {
     match runtime["installed"].as_bool() {
         Some(true) => String::new(),
-        _ => runtime["installHint"].as_str().unwrap_or_default().to_owned(),
+        _ => runtime["installHint"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
     }
 }
 
@@ -182,7 +186,10 @@ fn costs(row: &Value) -> String {
     let costs = row["costs"].as_array().into_iter().flatten();
     let one = |cost: &Value| {
         let amount = cost["amount"].as_f64().unwrap_or_default();
-        format!("{amount:.4} {}", cost["currency"].as_str().unwrap_or_default())
+        format!(
+            "{amount:.4} {}",
+            cost["currency"].as_str().unwrap_or_default()
+        )
     };
     costs.map(one).collect::<Vec<_>>().join(", ")
 }

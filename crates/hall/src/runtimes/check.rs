@@ -1,14 +1,25 @@
 //! Trying a runtime out: it is started, asked who it is, and opens a session in an empty folder.
 
-use std::sync::Arc;
+use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
 use guildhall_domain::{
     Refusal, Result,
     callers::{Gate, Owner},
+    limits,
     outcome::Thing,
-    runtimes::{Probed, Profile, RuntimeStatus},
+    runtimes::{NativeMode, OptionValue, Probed, Profile, ReportedOption, RuntimeStatus},
 };
 use guildhall_store::runtimes as rows;
+use guildhall_world::{
+    acp::{
+        self, AgentLink, How, Initialized, Launch, LinkError, OpenSession, Opened, Running, Said,
+    },
+    environment::{self, Sources},
+    keeper::{self, KeeperCommand},
+    process_tree::ProcessTrees,
+    runtimes::{EmptyFolder, Place},
+};
+use tokio::sync::mpsc;
 
 use super::{note_probed, status, tell};
 use crate::Hall;
@@ -61,6 +72,140 @@ impl Hall {
 
     /// What the runtime says of itself, or one sentence on why it says nothing.
     async fn try_runtime(&self, profile: &Profile) -> Result<Probed, String> {
-        Err(profile.missing())
+        let place = self.runtimes().place(&profile.kind);
+        let place = place.ok_or_else(|| profile.missing())?;
+        let folder =
+            EmptyFolder::new().map_err(|error| format!("No folder to try it in: {error}"))?;
+        let cwd = folder.path().to_owned();
+        let launch = self.trial(profile, place, cwd.clone());
+        let (link, heard, running) = launch_it(launch).await?;
+        self.tasks().spawn("runtime check", self.now(), async move {
+            // How it ended is told by the answer it did not give.
+            let _ = running.await;
+            drop(folder);
+        });
+        let link = Stopping(link);
+        let limit = Duration::from_secs(limits::RUNTIME_CHECK_MAX_S);
+        // Both branches may be dropped half way: the process is stopped in any case.
+        let said = tokio::select! {
+            said = tokio::time::timeout(limit, introduce(&link.0, cwd)) => said,
+            never = pass_over(heard) => match never {},
+        };
+        match said {
+            Ok(said) => said.map_err(|error| sentence(&error.to_string())),
+            Err(_) => Err(format!(
+                "It did not answer within {} seconds.",
+                limit.as_secs()
+            )),
+        }
     }
+
+    /// How the runtime is started for a check: as nobody, with no token.
+    fn trial(&self, profile: &Profile, place: Place, cwd: PathBuf) -> Launch {
+        let programs = &self.runtimes().programs;
+        Launch {
+            program: place.path,
+            args: profile.args.clone(),
+            cwd,
+            env: environment::of_agent(Sources {
+                server: &programs.env,
+                provider: &profile.provider_variables,
+                profile: &profile.env,
+                url: "",
+                token: None,
+            }),
+            keeper: KeeperCommand {
+                program: programs.own.clone(),
+                args: vec![keeper::SUBCOMMAND.into()],
+            },
+            agent: None,
+            trees: ProcessTrees::default(),
+        }
+    }
+}
+
+/// Stops the process when nobody waits for it any more.
+struct Stopping(AgentLink);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+async fn launch_it(launch: Launch) -> Result<(AgentLink, mpsc::Receiver<Said>, Running), String> {
+    let launched = acp::launch(launch).await;
+    launched.map_err(|error| sentence(&error.to_string()))
+}
+
+/// Greets the agent and opens a session in an empty folder.
+async fn introduce(link: &AgentLink, cwd: PathBuf) -> Result<Probed, LinkError> {
+    let greeted = link.initialize().await?;
+    let opened = link
+        .open(OpenSession {
+            cwd,
+            how: How::New,
+            mcp_servers: Vec::new(),
+        })
+        .await?;
+    let session = opened.session.clone();
+    let probed = probed(&greeted, opened);
+    link.close_session(&session).await;
+    Ok(probed)
+}
+
+/// Takes what the agent says beside its answers; whatever it asks is answered as cancelled.
+async fn pass_over(mut heard: mpsc::Receiver<Said>) -> Infallible {
+    while heard.recv().await.is_some() {}
+    // Its end is told by the question that it leaves unanswered.
+    std::future::pending().await
+}
+
+/// What a runtime said at a successful start, as it is kept.
+pub(crate) fn probed(greeted: &Initialized, opened: Opened) -> Probed {
+    let mode = |mode: acp::NativeMode| NativeMode {
+        id: mode.id,
+        name: mode.name,
+        description: mode.description,
+    };
+    let option = |option: acp::ConfigOption| ReportedOption {
+        id: option.id,
+        name: option.name,
+        category: option.category,
+        current: option.current,
+        values: option
+            .values
+            .into_iter()
+            .map(|value| OptionValue {
+                value: value.value,
+                name: value.name,
+            })
+            .collect(),
+    };
+    Probed {
+        agent_version: greeted.version.clone(),
+        load_session: greeted.load_session,
+        resume: greeted.resume_session,
+        modes: opened.modes.into_iter().map(mode).collect(),
+        current_mode: opened.current_mode,
+        options: opened.options.into_iter().map(option).collect(),
+    }
+}
+
+/// One line of bounded length, for a person.
+fn sentence(text: &str) -> String {
+    let is_shown = |letter: &char| !letter.is_control();
+    let line: String = text
+        .replace(['\n', '\r', '\t'], " ")
+        .chars()
+        .filter(is_shown)
+        .take(limits::PROBLEM_CHARS_MAX)
+        .collect();
+    let mut letters = line.trim().chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    let mut sentence = first.unwrap_or_default() + letters.as_str();
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
 }
