@@ -113,6 +113,22 @@ pub struct NewAgent {
 }
 
 impl NewAgent {
+    /// An agent of which nothing but the name is asked for.
+    pub fn named(name: String) -> Self {
+        Self {
+            name,
+            runtime: None,
+            cwd: String::new(),
+            description: String::new(),
+            response_mode: None,
+            permission_mode: None,
+            model: String::new(),
+            effort: String::new(),
+            join_team: true,
+            acknowledged_autonomy: false,
+        }
+    }
+
     /// Checks the shape of every field.
     ///
     /// # Errors

@@ -170,6 +170,8 @@ pub const SIGNALS_PER_READER: usize = 256;
 pub const SIGNAL_HOLDS_S: i64 = 30;
 /// Seconds a listing of usage covers unless it is asked otherwise: 30 days.
 pub const USAGE_SPAN_S: i64 = 30 * 24 * 3_600;
+/// Messages a session's snapshot holds.
+pub const SNAPSHOT_MESSAGES: u32 = 50;
 /// Characters of a session's title.
 pub const SESSION_TITLE_CHARS: RangeInclusive<usize> = 1..=200;
 /// Characters of the last message that a session shows.
@@ -204,6 +206,12 @@ pub const APPROVAL_PARK_S: i64 = 600;
 pub const APPROVAL_EXPIRE_S: i64 = 4 * 3_600;
 /// Seconds an approval whose agent was gone may be used: 30 min.
 pub const GRANT_TTL_S: i64 = 1_800;
+/// Characters of the id an agent gives a tool call.
+pub const TOOL_CALL_ID_CHARS: RangeInclusive<usize> = 1..=256;
+/// Characters of why somebody said no.
+pub const DENY_REASON_CHARS_MAX: usize = 1_000;
+/// Asks decided by one request.
+pub const BATCH_ASKS: RangeInclusive<usize> = 1..=50;
 /// Bytes of an ask's input that are shown.
 pub const INPUT_SHOWN_MAX: usize = 256 << 10;
 /// Milliseconds between two pieces of a growing message.
@@ -220,11 +228,21 @@ pub const TRANSCRIPT_LINE_MAX: usize = 8 << 20;
 pub const TRANSCRIPT_FILES_MAX: usize = 2_000;
 /// Tasks of one session.
 pub const TASKS_MAX: usize = 1_000;
+/// Bytes of one text of a task; what is longer is cut.
+pub const TASK_TEXT_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a task's id.
+pub const TASK_ID_BYTES_MAX: usize = 128;
+/// Operations of one session whose end is awaited; of more, the oldest counts as done.
+pub const TASK_OPERATIONS_OPEN_MAX: usize = 256;
 /// Command files of one folder.
 pub const COMMAND_FILES_MAX: usize = 2_000;
 /// Bytes of one command file.
 pub const COMMAND_FILE_BYTES_MAX: u64 = 256 << 10;
 /// Folders beneath each other that are searched for commands.
 pub const COMMAND_DEPTH_MAX: usize = 8;
+/// Characters of a command's body that stand for a description it lacks.
+pub const COMMAND_FIRST_WORDS_CHARS: usize = 200;
+/// Warnings of one listing of commands.
+pub const COMMAND_WARNINGS_MAX: usize = 100;
 /// Seconds a listing of commands is kept: 5 min.
 pub const COMMANDS_CACHE_MAX_S: i64 = 300;

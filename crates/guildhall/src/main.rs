@@ -39,6 +39,9 @@ enum Verb {
     /// Writes the manual pages into a folder
     #[command(after_help = "Example:\n  guildhall man ~/.local/share/man/man1")]
     Man(cli::Man),
+    /// Serves as the scripted agent over standard input and output; started by the server
+    #[command(hide = true)]
+    RehearsalAgent,
 }
 
 fn main() -> ExitCode {
@@ -54,5 +57,6 @@ fn main() -> ExitCode {
         Some(Verb::Ask(command)) => cli::run(command),
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
+        Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),
     }
 }

@@ -3,7 +3,6 @@
 
 use guildhall_domain::runtimes::{Definition, Profile, profiles};
 use guildhall_hall::Programs;
-use guildhall_world::environment;
 use toml::{Table, Value};
 
 use crate::config::ConfigError;
@@ -30,14 +29,14 @@ pub(crate) fn take(runtimes: &mut Table) -> Result<Vec<Profile>, ConfigError> {
     profiles(&definitions).map_err(|wrong| problem(&wrong.key, wrong.problem))
 }
 
-/// Where programs are looked for: this binary, and the folders of the environment's `PATH`.
+/// Where programs are looked for: this binary, and the folders of `PATH`.
 ///
 /// # Errors
 /// That the system does not say where this binary lies.
 pub(crate) fn programs() -> std::io::Result<Programs> {
     Ok(Programs {
         own: std::env::current_exe()?,
-        env: environment::of_server(),
+        path: std::env::var_os("PATH").unwrap_or_default(),
     })
 }
 

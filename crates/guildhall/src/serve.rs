@@ -14,6 +14,7 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Auth, Clock, Hall, Opening,
+    launching::Launching,
     peers::{self, Peers},
     retention::Retention,
 };
@@ -29,6 +30,9 @@ use guildhall_http::{
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
     data_dir::{self, DataDir, DataDirError},
+    environment,
+    keeper::KeeperCommand,
+    process_tree::ProcessTrees,
     setup_code,
     tokens::{self, Secret},
 };
@@ -121,6 +125,12 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         roots: config.roots,
         runtimes: config.runtimes,
         programs: runtimes::programs()?,
+        launching: Launching {
+            url: format!("http://{}", here(address)),
+            environment: environment::of_server(),
+            keeper: KeeperCommand::own(),
+            trees: ProcessTrees::default(),
+        },
         auth: match &local_token {
             None => Auth::Local,
             Some(token) => Auth::Login {

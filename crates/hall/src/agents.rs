@@ -16,7 +16,8 @@ use guildhall_domain::{
     settings::DEFAULT_RUNTIME,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors, members as member_rows, settings, tokens as token_rows,
+    Rx, Seen, Tx, agents, authors, members as member_rows, sessions as session_rows, settings,
+    tokens as token_rows,
 };
 
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
     repeats::Once,
     rooms,
     runtimes::{Registry, capabilities_of},
-    tokens,
+    sessions, tokens,
 };
 
 impl Hall {
@@ -89,8 +90,6 @@ impl Hall {
         let cwd = self.working_folder(ask.cwd.clone()).await?;
         let (by, now) = (*by.caller(), self.now());
         let now_true = self.now_true();
-        let id = Self::new_id(AgentId::from_bytes);
-        let new_author = Self::new_id(AuthorId::from_bytes);
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
@@ -98,33 +97,9 @@ impl Hall {
                     if let Some(known) = agents::by_folder(tx, &cwd, &runtime)? {
                         return Err(Refusal::AgentExists(known).into());
                     }
-                    let word = consent(&by, &mode, ask.acknowledged_autonomy, &[], now)?;
-                    let name = ask.name.trim().to_owned();
-                    let revived = agents::retired_author(tx, &cwd, &runtime)?;
-                    let author = appear(tx, revived, new_author, id, &name, now)?;
-                    let agent = Agent {
-                        id,
-                        author_id: author.id,
-                        handle: author.handle.clone(),
-                        name,
-                        description: ask.description,
-                        runtime,
-                        cwd,
-                        response_mode: ask.response_mode.unwrap_or(ResponseMode::Engaged),
-                        permission_mode: mode.id,
-                        model: ask.model,
-                        effort: ask.effort,
-                        state: AgentState::Ready,
-                        live_process: false,
-                        created_at: now,
-                        updated_at: now,
-                    };
-                    let agent = now_true.complete(agent);
-                    settle(tx, by.author, &agent, &author, ask.join_team)?;
-                    if let Some(word) = &word {
-                        agents::acknowledge(tx, agent.id, word)?;
-                    }
-                    Ok(agent)
+                    let place = Place { runtime, mode, cwd };
+                    let agent = register(tx, &by, ask, place, now)?;
+                    Ok(now_true.complete(agent))
                 })
             })
             .await
@@ -194,12 +169,18 @@ impl Hall {
     ) -> Result<Revised<Agent>> {
         let (actor, now) = (by.caller().author, self.now());
         let now_true = self.now_true();
-        self.store()
+        let (retired, ended) = self
+            .store()
             .write(move |tx| {
                 let before = now_true.complete(existing(tx, id)?);
                 precondition.check(agents::rev(tx, id)?)?;
+                let mut ended = Vec::new();
                 if before.state == AgentState::Retired {
-                    return revised(tx, before);
+                    return Ok((revised(tx, before)?, ended));
+                }
+                for session in session_rows::open_of_agent(tx, id)? {
+                    let (session, asks) = sessions::close(tx, session, Some(actor), now)?;
+                    ended.push((session.id, asks));
                 }
                 for token in token_rows::of_agent(tx, id)? {
                     tokens::revoke(tx, Some(actor), id, token.id, now)?;
@@ -216,16 +197,22 @@ impl Hall {
                     agent: agent.clone(),
                 };
                 tx.append(now, Some(actor), &event)?;
-                revised(tx, agent)
+                Ok((revised(tx, agent)?, ended))
             })
-            .await
+            .await?;
+        for (session, asks) in ended {
+            self.answer_withdrawn(session, &asks);
+            self.inner.live.close(session);
+        }
+        self.inner.processes.stop(id);
+        Ok(retired)
     }
 
     /// What is true of agents only now.
     fn now_true(&self) -> NowTrue {
         NowTrue {
             registry: Arc::clone(self.runtimes()),
-            live: self.live_agents(),
+            live: self.inner.processes.live(),
         }
     }
 
@@ -250,12 +237,64 @@ impl Hall {
     }
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.
-    async fn working_folder(&self, cwd: String) -> Result<String> {
+    pub(crate) async fn working_folder(&self, cwd: String) -> Result<String> {
         let confined = Arc::clone(&self.inner.confined);
         tokio::task::spawn_blocking(move || confined.working_folder(&cwd))
             .await
             .map_err(|error| Fault::broken("checking a working folder", error))?
     }
+}
+
+/// Where a new agent works, and how.
+pub(crate) struct Place {
+    /// The runtime's type.
+    pub(crate) runtime: String,
+    /// The mode of its sessions.
+    pub(crate) mode: Mode,
+    /// Its folder, in its canonical form.
+    pub(crate) cwd: String,
+}
+
+/// Puts an agent on the registry.
+///
+/// # Errors
+/// [`Refusal::AutonomyNotAcknowledged`].
+pub(crate) fn register(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    ask: NewAgent,
+    place: Place,
+    now: Moment,
+) -> Result<Agent> {
+    let Place { runtime, mode, cwd } = place;
+    let word = consent(by, &mode, ask.acknowledged_autonomy, &[], now)?;
+    let name = ask.name.trim().to_owned();
+    let id = Hall::new_id(AgentId::from_bytes);
+    let new_author = Hall::new_id(AuthorId::from_bytes);
+    let revived = agents::retired_author(tx, &cwd, &runtime)?;
+    let author = appear(tx, revived, new_author, id, &name, now)?;
+    let agent = Agent {
+        id,
+        author_id: author.id,
+        handle: author.handle.clone(),
+        name,
+        description: ask.description,
+        runtime,
+        cwd,
+        response_mode: ask.response_mode.unwrap_or(ResponseMode::Engaged),
+        permission_mode: mode.id,
+        model: ask.model,
+        effort: ask.effort,
+        state: AgentState::Ready,
+        live_process: false,
+        created_at: now,
+        updated_at: now,
+    };
+    settle(tx, by.author, &agent, &author, ask.join_team)?;
+    if let Some(word) = &word {
+        agents::acknowledge(tx, agent.id, word)?;
+    }
+    Ok(agent)
 }
 
 /// The registry, as a caller sees it.
@@ -323,7 +362,7 @@ fn mode_to_use(
 /// # Errors
 /// [`Refusal::AutonomyNotAcknowledged`], and the refusals of the gate `decider` for a caller
 /// that cannot give it. Source: contract 3.1, 3.6.4.
-fn consent(
+pub(crate) fn consent(
     by: &Caller,
     mode: &Mode,
     is_said: bool,

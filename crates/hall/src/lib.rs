@@ -11,7 +11,9 @@ pub mod callers;
 pub mod canvas;
 pub mod entries;
 pub mod export;
+pub mod interactions;
 pub mod keys;
+pub mod launching;
 pub mod members;
 mod passwords;
 pub mod reactions;
@@ -21,6 +23,8 @@ pub mod retention;
 pub mod rooms;
 pub mod runtimes;
 pub mod search;
+mod session_tasks;
+pub mod sessions;
 pub mod settings;
 mod sight;
 pub mod sign_ins;
@@ -32,6 +36,7 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
+mod turns;
 pub mod usage;
 
 use std::{path::PathBuf, sync::Arc};
@@ -41,7 +46,7 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{blobs::Blobs, confined::Confined, disk};
+use guildhall_world::{blobs::Blobs, confined::Confined, digests::Digests, disk};
 use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
@@ -53,8 +58,8 @@ pub use guildhall_world::runtimes::Programs;
 pub use start::{Auth, Opening};
 
 use crate::{
-    passwords::Passwords, runtimes::Registry, start::Door, streams::StreamLimits, tasks::Tasks,
-    tries::Tries,
+    interactions::Waiting, launching::Launching, passwords::Passwords, runtimes::Registry,
+    start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -69,6 +74,11 @@ struct Inner {
     confined: Arc<Confined>,
     blobs: Arc<Blobs>,
     runtimes: Arc<Registry>,
+    launching: Launching,
+    /// Agents' processes that run.
+    processes: sessions::Processes,
+    /// Sessions with something to do.
+    live: sessions::Live,
     data_dir: PathBuf,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
@@ -80,6 +90,10 @@ struct Inner {
     streams: streams::Open,
     /// Tells the chore of canvas locks that somebody edits.
     editing: Notify,
+    /// Makes the digests of what people decide on.
+    digests: Digests,
+    /// The agents that wait for a person's answer.
+    waiting: Waiting,
     tasks: Tasks,
 }
 
@@ -163,6 +177,9 @@ impl Hall {
                 confined: Arc::new(parts.confined),
                 blobs: Arc::new(parts.blobs),
                 runtimes: Arc::new(parts.runtimes),
+                launching: parts.launching,
+                processes: sessions::Processes::default(),
+                live: sessions::Live::default(),
                 data_dir: parts.data_dir,
                 log_id: parts.log_id,
                 door: parts.door,
@@ -172,6 +189,8 @@ impl Hall {
                 signals,
                 streams: streams::Open::new(limits),
                 editing: Notify::new(),
+                digests: parts.digests,
+                waiting: Waiting::default(),
                 tasks: Tasks::new(),
             }),
         }

@@ -17,10 +17,14 @@ use guildhall_store::{
     settings::{self, Configured},
 };
 use guildhall_world::{
-    blobs::Blobs, clock::Clock, confined::Confined, runtimes::Programs, setup_code, users,
+    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, runtimes::Programs,
+    setup_code, users,
 };
 
-use crate::{Hall, members, retention::Retention, runtimes::Registry, streams::StreamLimits};
+use crate::{
+    Hall, launching::Launching, members, retention::Retention, runtimes::Registry, sessions,
+    streams::StreamLimits,
+};
 
 /// What a hall is opened with.
 pub struct Opening {
@@ -36,6 +40,8 @@ pub struct Opening {
     pub runtimes: Vec<Profile>,
     /// Where their programs are looked for.
     pub programs: Programs,
+    /// What agents are started with.
+    pub launching: Launching,
     /// How people are told apart.
     pub auth: Auth,
     /// The settings that file, environment and flags name.
@@ -80,6 +86,8 @@ pub(crate) struct Parts {
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
     pub(crate) runtimes: Registry,
+    pub(crate) digests: Digests,
+    pub(crate) launching: Launching,
     pub(crate) data_dir: PathBuf,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
@@ -104,12 +112,14 @@ impl Hall {
             roots,
             runtimes,
             programs,
+            launching,
             auth,
             configured,
             streams,
             retention,
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
+        let digests = Digests::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let ((log_id, owner, has_accounts), set_roots) = store
@@ -128,6 +138,7 @@ impl Hall {
                     (Auth::Local, None) => Some(make_owner(tx, started_at)?),
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
+                sessions::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
                 Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
@@ -157,15 +168,19 @@ impl Hall {
             confined,
             blobs,
             runtimes: Registry::open(runtimes, programs),
+            digests,
+            launching,
             data_dir,
             log_id,
             door,
             started_at,
         };
         let hall = Self::assemble(parts, streams);
+        hall.recover_interactions().await.map_err(as_fault)?;
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
+        crate::interactions::start(&hall);
         Ok(hall)
     }
 }

@@ -208,6 +208,11 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer realm=\"guildhall\"");
 const SERVICE_AGENT: HeaderValue = HeaderValue::from_static("ServiceAgent realm=\"guildhall\"");
 
+/// The code of a refusal that is part of an answer.
+pub fn code_of(refusal: &Refusal) -> &'static str {
+    doc(refusal).code
+}
+
 /// The code of every refusal. Source: contract 1.2 and the chapters' tables.
 fn doc(refusal: &Refusal) -> ErrorDoc {
     match refusal {

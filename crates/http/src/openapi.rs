@@ -43,6 +43,7 @@ use crate::routes;
         (name = "tokens", description = "What agents show to be known"),
         (name = "runtimes", description = "The programs agents run on"),
         (name = "usage", description = "What agents' turns used"),
+        (name = "interactions", description = "What agents ask people, and the decisions on it"),
         (name = "settings", description = "What the owner can set"),
         (name = "operating", description = "Health, readiness, metrics, this document"),
     )

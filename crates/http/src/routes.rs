@@ -8,8 +8,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, attachments, authors, callers, canvas, capabilities, entries, export,
-        keys, members, operating, reactions, read_cursors, rooms, runtimes, search, settings,
-        sign_ins, signals, streams, threads, tokens, usage,
+        interactions, keys, members, messages, operating, reactions, read_cursors, rooms, runtimes,
+        search, sessions, settings, sign_ins, signals, streams, threads, tokens, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -60,6 +60,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))
+        .routes(routes!(streams::of_session))
         // Agents
         .routes(routes!(agents::list, agents::register))
         .routes(routes!(agents::get, agents::change, agents::retire))
@@ -70,6 +71,19 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(runtimes::list))
         .routes(routes!(runtimes::check))
         .routes(routes!(usage::get))
+        // Sessions
+        .routes(routes!(interactions::pending))
+        .routes(routes!(interactions::approve))
+        .routes(routes!(interactions::deny))
+        .routes(routes!(interactions::batch_approve))
+        .routes(routes!(interactions::batch_deny))
+        .routes(routes!(interactions::submit_answers))
+        .routes(routes!(sessions::list, sessions::open))
+        .routes(routes!(sessions::get, sessions::change, sessions::close))
+        .routes(routes!(sessions::cancel))
+        .routes(routes!(messages::list, messages::send))
+        .routes(routes!(messages::queue))
+        .routes(routes!(messages::reword, messages::remove))
         // Settings
         .routes(routes!(settings::get, settings::change))
         // Operating

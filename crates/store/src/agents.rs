@@ -53,6 +53,19 @@ pub fn by_folder(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId
     )
 }
 
+/// The agent of this folder that is not retired, the one registered first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn first_of_folder(db: &Rx<'_>, cwd: &str) -> Result<Option<AgentId>> {
+    db.first(
+        "SELECT id FROM agents WHERE cwd = $1 AND retired_at IS NULL
+         ORDER BY created_at, id LIMIT 1",
+        [cwd],
+        |row| rows::id(row, 0, AgentId::from_bytes),
+    )
+}
+
 /// The retired author that a new agent in this folder revives: of the same runtime first,
 /// then the newest.
 ///

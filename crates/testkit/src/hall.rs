@@ -1,6 +1,7 @@
 //! The hall under test: opened in a folder of its own, stopped and started again at will.
 
 use std::{
+    collections::BTreeMap,
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
     sync::{
@@ -18,6 +19,7 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Auth, Clock, Hall, Opening, Programs,
+    launching::Launching,
     peers::{PeerWord, Peers, Script, own_uid},
     retention::Retention,
     streams::StreamLimits,
@@ -32,7 +34,13 @@ use guildhall_http::{
     state::{About, State},
 };
 use guildhall_wire::health::PeerCheck;
-use guildhall_world::{data_dir::DataDir, scratch::Scratch, setup_code, tokens};
+use guildhall_world::{
+    data_dir::DataDir,
+    keeper::{self, KeeperCommand},
+    process_tree::ProcessTrees,
+    scratch::Scratch,
+    setup_code, tokens,
+};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
 
@@ -172,9 +180,17 @@ impl TestHall {
             runtimes: profiles(&self.definitions).unwrap(),
             programs: Programs {
                 own: self.programs().join("guildhall"),
-                env: [("PATH", self.programs()), ("HOME", self.scratch())]
-                    .map(|(name, path)| (name.to_owned(), path.to_str().unwrap().to_owned()))
-                    .into(),
+                path: self.programs().into_os_string(),
+            },
+            launching: Launching {
+                url: "http://127.0.0.1".to_owned(),
+                environment: BTreeMap::new(),
+                // The binary of a test is no keeper: it would run tests.
+                keeper: KeeperCommand {
+                    program: self.programs().join("guildhall"),
+                    args: vec![keeper::SUBCOMMAND.into()],
+                },
+                trees: ProcessTrees::default(),
             },
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,
@@ -416,6 +432,11 @@ impl TestHall {
     /// The running hall itself.
     pub fn hall(&self) -> &Hall {
         &self.running.as_ref().expect("a running hall").hall
+    }
+
+    /// What the clock says.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
     }
 
     /// Moves the clock on.

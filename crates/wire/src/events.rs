@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
 
-use crate::{canvas::CanvasDocument, entries::Entry, rooms::RoomDetail};
+use crate::{canvas::CanvasDocument, entries::Entry, rooms::RoomDetail, sessions::SessionSnapshot};
 
 /// A durable event, as a frame's `data` brings it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -114,6 +114,8 @@ pub struct Snapshot {
 pub enum ScopeSnapshot {
     /// A room.
     Room(Box<RoomSnapshot>),
+    /// A session.
+    Session(Box<SessionSnapshot>),
     /// The installation or an agent.
     Nothing {},
 }

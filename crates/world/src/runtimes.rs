@@ -2,7 +2,7 @@
 //! Nothing is started here.
 
 use std::{
-    collections::BTreeMap,
+    ffi::{OsStr, OsString},
     io,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -21,8 +21,8 @@ const PACKAGE_BYTES_MAX: u64 = 1 << 20;
 pub struct Programs {
     /// Our own binary.
     pub own: PathBuf,
-    /// The server's own environment, of which agents get a part; its `PATH` is searched.
-    pub env: BTreeMap<String, String>,
+    /// The folders that are searched, as `PATH` writes them.
+    pub path: OsString,
 }
 
 /// A program that was found.
@@ -43,8 +43,7 @@ impl Programs {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             }),
             Program::Command(command) => {
-                let folders = self.env.get("PATH").map(String::as_str).unwrap_or_default();
-                let path = find(command, folders)?;
+                let path = find(command, &self.path)?;
                 let version = package_version(&path).unwrap_or_default();
                 Some(Place { path, version })
             }
@@ -82,7 +81,7 @@ impl Drop for EmptyFolder {
 }
 
 /// An absolute path as it is, a name in the first absolute folder of `path` that has it.
-fn find(command: &str, path: &str) -> Option<PathBuf> {
+fn find(command: &str, path: &OsStr) -> Option<PathBuf> {
     let command = Path::new(command);
     if command.is_absolute() {
         return is_executable(command).then(|| command.to_owned());
@@ -133,11 +132,6 @@ mod tests {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    fn path(folders: &std::ffi::OsStr) -> BTreeMap<String, String> {
-        let folders = folders.to_str().unwrap().to_owned();
-        BTreeMap::from([("PATH".to_owned(), folders)])
-    }
-
     #[test]
     fn a_command_is_the_first_executable_file_of_its_name_on_the_path() {
         let scratch = Scratch::new("programs");
@@ -155,7 +149,7 @@ mod tests {
         ];
         let programs = Programs {
             own: at("own"),
-            env: path(&std::env::join_paths(folders).unwrap()),
+            path: std::env::join_paths(folders).unwrap(),
         };
         let command = |command: &Path| {
             let command = command.to_str().unwrap().to_owned();
@@ -201,7 +195,7 @@ mod tests {
         std::os::unix::fs::symlink("../lib/node_modules/bare/bin/bare", bin.join("bare")).unwrap();
         let programs = Programs {
             own: PathBuf::new(),
-            env: path(bin.as_os_str()),
+            path: bin.into_os_string(),
         };
         let version = |command: &str| {
             programs

@@ -62,6 +62,8 @@ pub struct OptionValue {
 
 /// The category of options that choose a mode.
 const MODE: &str = "mode";
+/// The category of options that choose a model.
+const MODEL: &str = "model";
 /// The categories of options that choose how hard an agent thinks.
 const EFFORT: [&str; 2] = ["thought_level", "thinking"];
 
@@ -79,6 +81,27 @@ impl Probed {
             description: String::new(),
         };
         values.unwrap_or_default().iter().map(mode).collect()
+    }
+
+    /// The models it offers; `None` when it lets none be chosen.
+    pub fn models(&self) -> Option<Vec<&str>> {
+        self.values_of(&[MODEL])
+    }
+
+    /// The degrees of effort it offers; `None` when it lets none be chosen.
+    pub fn efforts(&self) -> Option<Vec<&str>> {
+        self.values_of(&EFFORT)
+    }
+
+    fn values_of(&self, categories: &[&str]) -> Option<Vec<&str>> {
+        let option = self.option_of(categories)?;
+        Some(
+            option
+                .values
+                .iter()
+                .map(|value| value.value.as_str())
+                .collect(),
+        )
     }
 
     /// Whether it lets choose how hard it thinks.

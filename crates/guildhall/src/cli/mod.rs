@@ -33,6 +33,7 @@ mod rooms;
 mod runtimes;
 mod search;
 mod server;
+mod sessions;
 mod settings;
 mod signals;
 mod status;
@@ -104,6 +105,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  guildhall usage\n  guildhall usage --by agent --from 2026-11-01T00:00:00Z"
     )]
     Usage(Single<runtimes::Usage>),
+    /// Conversations with agents
+    Sessions(Noun<sessions::Verb>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
     /// People's accounts, and signing in and out
@@ -183,6 +186,7 @@ impl Command {
             Self::Agents(it) => &it.common,
             Self::Runtimes(it) => &it.common,
             Self::Usage(it) => &it.common,
+            Self::Sessions(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
@@ -215,6 +219,7 @@ impl Command {
             Self::Runtimes(it) => runtimes::run(&desk, it.verb).await?,
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
+            Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,

@@ -21,3 +21,5 @@ mod cli_talk;
 mod kill;
 mod login;
 mod server;
+mod sessions;
+mod workspace;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use guildhall_domain::{
     Fault, Moment, Refusal, Result,
-    callers::{AnyCaller, Caller, Gate, Identity},
+    callers::{AnyCaller, Caller, Gate},
     canvas::{
         self as rules, CanvasChange, CanvasDocument, CanvasScope, ClosedReason, Content,
         DocumentPatch, NewDocument, Source, TreeKind,
@@ -16,15 +16,12 @@ use guildhall_domain::{
     limits,
     outcome::Thing,
     revisions::Precondition,
-    settings::FILES_PEOPLE,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors,
+    Rx, Seen, Tx, authors,
     canvas::{self, Kept},
     entries::NewPost,
-    settings,
 };
-use guildhall_world::confined::Reach;
 
 pub(crate) use locks::{end_edits_of, start};
 
@@ -275,7 +272,7 @@ impl Hall {
                 may(db)?;
                 let author = authors::by_id(db, by.author)?;
                 let name = author.map(|author| author.display_name).unwrap_or_default();
-                Ok((reach(db, &by)?, name))
+                Ok((sight::reach(db, &by)?, name))
             })
             .await?;
         let (reach, name) = opener.value;
@@ -345,24 +342,6 @@ fn reopen(
         document: kept.document,
         is_new: false,
     })
-}
-
-/// Which files the caller may show: the owner those beneath the roots, an agent those of its own
-/// folder, and other people none, unless a setting opens the owner's to them.
-///
-/// Source: contract 6.1.
-fn reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
-    match by.identity {
-        Identity::Owner => Ok(Reach::Roots),
-        Identity::Person(_) => match settings::get(db, &FILES_PEOPLE)?.value.text() {
-            "boundary" => Ok(Reach::Roots),
-            _ => Err(Refusal::OwnerOnly.into()),
-        },
-        Identity::Agent(agent) => {
-            let agent = agents::by_id(db, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
-            Ok(Reach::Folder(agent.cwd))
-        }
-    }
 }
 
 /// Where a file came from, in a word and in a short text that names its opener.

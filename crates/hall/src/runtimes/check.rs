@@ -7,21 +7,16 @@ use guildhall_domain::{
     callers::{Gate, Owner},
     limits,
     outcome::Thing,
-    runtimes::{NativeMode, OptionValue, Probed, Profile, ReportedOption, RuntimeStatus},
+    runtimes::{Probed, Profile, RuntimeStatus},
 };
 use guildhall_store::runtimes as rows;
 use guildhall_world::{
-    acp::{
-        self, AgentLink, How, Initialized, Launch, LinkError, OpenSession, Opened, Running, Said,
-    },
-    environment::{self, Sources},
-    keeper::{self, KeeperCommand},
-    process_tree::ProcessTrees,
-    runtimes::{EmptyFolder, Place},
+    acp::{self, AgentLink, How, Launch, LinkError, OpenSession, Running, Said},
+    runtimes::EmptyFolder,
 };
 use tokio::sync::mpsc;
 
-use super::{note_probed, status, tell};
+use super::{note_probed, probed, status, tell};
 use crate::Hall;
 
 impl Hall {
@@ -77,7 +72,8 @@ impl Hall {
         let folder =
             EmptyFolder::new().map_err(|error| format!("No folder to try it in: {error}"))?;
         let cwd = folder.path().to_owned();
-        let launch = self.trial(profile, place, cwd.clone());
+        let at = (cwd.to_str().unwrap_or_default(), None, None);
+        let launch = self.launching().launch(profile, &place.path, at);
         let (link, heard, running) = launch_it(launch).await?;
         self.tasks().spawn("runtime check", self.now(), async move {
             // How it ended is told by the answer it did not give.
@@ -97,29 +93,6 @@ impl Hall {
                 "It did not answer within {} seconds.",
                 limit.as_secs()
             )),
-        }
-    }
-
-    /// How the runtime is started for a check: as nobody, with no token.
-    fn trial(&self, profile: &Profile, place: Place, cwd: PathBuf) -> Launch {
-        let programs = &self.runtimes().programs;
-        Launch {
-            program: place.path,
-            args: profile.args.clone(),
-            cwd,
-            env: environment::of_agent(Sources {
-                server: &programs.env,
-                provider: &profile.provider_variables,
-                profile: &profile.env,
-                url: "",
-                token: None,
-            }),
-            keeper: KeeperCommand {
-                program: programs.own.clone(),
-                args: vec![keeper::SUBCOMMAND.into()],
-            },
-            agent: None,
-            trees: ProcessTrees::default(),
         }
     }
 }
@@ -148,10 +121,8 @@ async fn introduce(link: &AgentLink, cwd: PathBuf) -> Result<Probed, LinkError> 
             mcp_servers: Vec::new(),
         })
         .await?;
-    let session = opened.session.clone();
-    let probed = probed(&greeted, opened);
-    link.close_session(&session).await;
-    Ok(probed)
+    link.close_session(&opened.session).await;
+    Ok(probed(&greeted, &opened))
 }
 
 /// Takes what the agent says beside its answers; whatever it asks is answered as cancelled.
@@ -159,37 +130,6 @@ async fn pass_over(mut heard: mpsc::Receiver<Said>) -> Infallible {
     while heard.recv().await.is_some() {}
     // Its end is told by the question that it leaves unanswered.
     std::future::pending().await
-}
-
-/// What a runtime said at a successful start, as it is kept.
-pub(crate) fn probed(greeted: &Initialized, opened: Opened) -> Probed {
-    let mode = |mode: acp::NativeMode| NativeMode {
-        id: mode.id,
-        name: mode.name,
-        description: mode.description,
-    };
-    let option = |option: acp::ConfigOption| ReportedOption {
-        id: option.id,
-        name: option.name,
-        category: option.category,
-        current: option.current,
-        values: option
-            .values
-            .into_iter()
-            .map(|value| OptionValue {
-                value: value.value,
-                name: value.name,
-            })
-            .collect(),
-    };
-    Probed {
-        agent_version: greeted.version.clone(),
-        load_session: greeted.load_session,
-        resume: greeted.resume_session,
-        modes: opened.modes.into_iter().map(mode).collect(),
-        current_mode: opened.current_mode,
-        options: opened.options.into_iter().map(option).collect(),
-    }
 }
 
 /// One line of bounded length, for a person.

@@ -3,14 +3,17 @@
 mod check;
 mod registry;
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use guildhall_domain::{
     Fault, Moment, Refusal, Result,
     callers::AnyCaller,
     events::Event,
-    ids::{AgentId, AuthorId},
-    runtimes::{Capabilities, Probed, Profile, REHEARSAL, RuntimeStatus, capabilities},
+    ids::AuthorId,
+    runtimes::{
+        Capabilities, NativeMode, OptionValue, Probed, Profile, REHEARSAL, ReportedOption,
+        RuntimeStatus, capabilities,
+    },
     settings::DEFAULT_RUNTIME,
 };
 use guildhall_store::{
@@ -18,6 +21,7 @@ use guildhall_store::{
     runtimes::{self, Facts, Told},
     settings,
 };
+use guildhall_world::acp::{Initialized, Opened};
 
 use crate::Hall;
 
@@ -36,11 +40,6 @@ impl Hall {
     /// The registry of runtimes.
     pub fn runtimes(&self) -> &Arc<Registry> {
         &self.inner.runtimes
-    }
-
-    /// Agents of which a process runs now.
-    pub(crate) fn live_agents(&self) -> HashSet<AgentId> {
-        HashSet::new()
     }
 
     /// Looks for the programs of all runtimes anew.
@@ -116,6 +115,37 @@ pub(crate) fn capabilities_of(
     let profile = registry.find(kind)?;
     let probed = runtimes::probed(db, kind, &registry.installed_version(kind))?;
     Ok(capabilities(profile, probed.as_ref()))
+}
+
+/// What a runtime said of itself when it was greeted and opened a session.
+pub(crate) fn probed(facts: &Initialized, opened: &Opened) -> Probed {
+    let modes = opened.modes.iter().map(|mode| NativeMode {
+        id: mode.id.clone(),
+        name: mode.name.clone(),
+        description: mode.description.clone(),
+    });
+    let options = opened.options.iter().map(|option| ReportedOption {
+        id: option.id.clone(),
+        name: option.name.clone(),
+        category: option.category.clone(),
+        current: option.current.clone(),
+        values: option
+            .values
+            .iter()
+            .map(|value| OptionValue {
+                value: value.value.clone(),
+                name: value.name.clone(),
+            })
+            .collect(),
+    });
+    Probed {
+        agent_version: facts.version.clone(),
+        load_session: facts.load_session,
+        resume: facts.resume_session,
+        modes: modes.collect(),
+        current_mode: opened.current_mode.clone(),
+        options: options.collect(),
+    }
 }
 
 /// Keeps what a runtime said at a successful start, and tells when its version is another.

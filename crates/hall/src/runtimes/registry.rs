@@ -20,8 +20,7 @@ const CHECKS_AT_ONCE: usize = 2;
 /// Every runtime there can be, built-in ones in the order of their table.
 pub struct Registry {
     profiles: Vec<Profile>,
-    /// Where programs are looked for, and what environment they are started from.
-    pub(super) programs: Programs,
+    programs: Programs,
     /// Where each profile's program was found when it was last looked for, in their order.
     /// A lock of std: it is held for a copy and never over an await.
     places: RwLock<Vec<Option<Place>>>,

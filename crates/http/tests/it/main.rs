@@ -24,6 +24,8 @@ mod export;
 mod folding;
 mod foreign;
 mod handles;
+mod interactions;
+mod interactions_time;
 mod keys;
 mod members;
 mod openapi;

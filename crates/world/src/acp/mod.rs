@@ -198,6 +198,14 @@ impl OptionCategory {
     }
 }
 
+/// The mode in force, where it is one of the options.
+pub fn mode_of(options: &[ConfigOption]) -> Option<String> {
+    let mode = options
+        .iter()
+        .find(|option| OptionCategory::Mode.names(&option.category));
+    mode.map(|option| option.current.clone())
+}
+
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
