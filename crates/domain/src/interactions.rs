@@ -6,6 +6,7 @@ mod asks;
 mod cards;
 mod deciding;
 mod standing;
+mod words;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +22,7 @@ pub use asks::{Approve, Batch, Deny, SubmitAnswers};
 pub use cards::Card;
 pub use deciding::{Decided, Decision, allowing, decide, refusing};
 pub use standing::{Standing, Trigger};
+pub use words::{answer_words, grant_words};
 
 /// What kind of answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -246,3 +246,25 @@ pub const COMMAND_FIRST_WORDS_CHARS: usize = 200;
 pub const COMMAND_WARNINGS_MAX: usize = 100;
 /// Seconds a listing of commands is kept: 5 min.
 pub const COMMANDS_CACHE_MAX_S: i64 = 300;
+/// Milliseconds a turn waits for further posts after each one.
+pub const COLLECT_DEBOUNCE_MS: i64 = 500;
+/// Posts one turn answers.
+pub const COLLECT_MAX: usize = 20;
+/// Seconds after it was named that an agent stays engaged: 10 min.
+pub const ENGAGED_S: i64 = 600;
+/// Posts of others after it was named that engage an agent.
+pub const ENGAGED_POSTS: u32 = 5;
+/// Seconds over which automatic turns are counted: an hour.
+pub const TURN_WINDOW_S: i64 = 3_600;
+/// Milliseconds of work after which a turn is late: 10 min.
+pub const TURN_LATE_MS: i64 = 600_000;
+/// Milliseconds of work after which a turn fails: 60 min.
+pub const TURN_MAX_MS: i64 = 3_600_000;
+/// The newest posts of a room for which the ledger says whom they did not address.
+pub const LEDGER_POSTS: u32 = 200;
+/// Earlier posts looked at to find whether somebody is engaged.
+pub const ENGAGED_LOOK_BACK: usize = 200;
+/// Seconds between two statements that an agent works.
+pub const WORKING_RESTATED_S: i64 = 10;
+/// Characters of an error that a notice tells.
+pub const TURN_ERROR_CHARS: usize = 500;

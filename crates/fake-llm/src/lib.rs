@@ -7,6 +7,7 @@ pub mod agent_client;
 mod answer;
 mod keys;
 mod log;
+pub mod real_agents;
 mod schema;
 mod server;
 mod talk;

@@ -32,7 +32,6 @@ use guildhall_world::{
     data_dir::{self, DataDir, DataDirError},
     environment,
     keeper::KeeperCommand,
-    process_tree::ProcessTrees,
     setup_code,
     tokens::{self, Secret},
 };
@@ -110,7 +109,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
     keep_memory_private();
     raise_descriptor_limit();
     let data_dir = open_data_dir(&config.data_dir)?;
-    let (peers, peer_check) = peer_check(config.peer_check)?;
+    let peer_check = peer_check(config.peer_check)?;
     let bind = config.bind;
     let listeners = listen(bind).await?;
     let address = listeners[0].local_addr()?;
@@ -129,7 +128,6 @@ async fn serve(config: Config) -> Result<(), ServeError> {
             url: format!("http://{}", here(address)),
             environment: environment::of_server(),
             keeper: KeeperCommand::own(),
-            trees: ProcessTrees::default(),
         },
         auth: match &local_token {
             None => Auth::Local,
@@ -160,7 +158,10 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         router: routes::router(state),
         guards: Guards::new(allowed, new_request_id),
         limits: config.limits,
-        peers,
+        peers: match peer_check {
+            PeerCheck::On => Peers::Kernel(hall.process_trees().clone()),
+            PeerCheck::Off | PeerCheck::Unavailable => Peers::Off,
+        },
         metrics,
     };
     let grace = door.limits.shutdown_grace;
@@ -262,18 +263,16 @@ fn open_data_dir(path: &Path) -> Result<DataDir, ServeError> {
     })
 }
 
-fn peer_check(mode: PeerCheckMode) -> Result<(Peers, PeerCheck), ServeError> {
+fn peer_check(mode: PeerCheckMode) -> Result<PeerCheck, ServeError> {
     match mode {
-        PeerCheckMode::Off => Ok((Peers::Off, PeerCheck::Off)),
-        PeerCheckMode::Auto | PeerCheckMode::Required if peers::available() => {
-            Ok((Peers::Kernel, PeerCheck::On))
-        }
+        PeerCheckMode::Off => Ok(PeerCheck::Off),
+        PeerCheckMode::Auto | PeerCheckMode::Required if peers::available() => Ok(PeerCheck::On),
         PeerCheckMode::Required => Err(ServeError::NoPeerCheck),
         PeerCheckMode::Auto => {
             tracing::warn!(
                 "this system cannot tell whose a connection is: every local program counts as the owner"
             );
-            Ok((Peers::Off, PeerCheck::Unavailable))
+            Ok(PeerCheck::Unavailable)
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     repeats::Once,
     rooms,
     runtimes::{Registry, capabilities_of},
-    sessions, tokens,
+    sessions, tokens, turns,
 };
 
 impl Hall {
@@ -185,6 +185,7 @@ impl Hall {
                 for token in token_rows::of_agent(tx, id)? {
                     tokens::revoke(tx, Some(actor), id, token.id, now)?;
                 }
+                turns::dismiss_agent(tx, before.author_id, now)?;
                 for room in member_rows::rooms_of(tx, before.author_id)? {
                     members::leave(tx, Some(actor), room, before.author_id, now)?;
                 }
@@ -205,6 +206,7 @@ impl Hall {
             self.inner.live.close(session);
         }
         self.inner.processes.stop(id);
+        self.wake_turns();
         Ok(retired)
     }
 

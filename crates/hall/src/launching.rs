@@ -7,7 +7,6 @@ use guildhall_world::{
     acp::Launch,
     environment::{self, Sources},
     keeper::KeeperCommand,
-    process_tree::ProcessTrees,
 };
 
 use crate::Hall;
@@ -21,11 +20,9 @@ pub struct Launching {
     pub environment: BTreeMap<String, String>,
     /// The program agents are kept by.
     pub keeper: KeeperCommand,
-    /// The keepers that run, so that the kernel's word about a connection names its agent.
-    pub trees: ProcessTrees,
 }
 
-impl Launching {
+impl Hall {
     /// How `program` is started in `cwd` as `agent`, with its token; a check of a runtime is
     /// nobody and has none.
     pub(crate) fn launch(
@@ -34,27 +31,21 @@ impl Launching {
         program: &Path,
         (cwd, agent, token): (&str, Option<AgentId>, Option<&str>),
     ) -> Launch {
+        let launching = &self.inner.launching;
         Launch {
             program: program.to_owned(),
             args: profile.args.clone(),
             cwd: cwd.into(),
             env: environment::of_agent(Sources {
-                server: &self.environment,
+                server: &launching.environment,
                 provider: &profile.provider_variables,
                 profile: &profile.env,
-                url: &self.url,
+                url: &launching.url,
                 token,
             }),
-            keeper: self.keeper.clone(),
+            keeper: launching.keeper.clone(),
             agent,
-            trees: self.trees.clone(),
+            trees: self.inner.trees.clone(),
         }
-    }
-}
-
-impl Hall {
-    /// What agents are started with.
-    pub(crate) fn launching(&self) -> &Launching {
-        &self.inner.launching
     }
 }

@@ -36,7 +36,7 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
-mod turns;
+pub mod turns;
 pub mod usage;
 
 use std::{path::PathBuf, sync::Arc};
@@ -46,7 +46,9 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{blobs::Blobs, confined::Confined, digests::Digests, disk};
+use guildhall_world::{
+    blobs::Blobs, confined::Confined, digests::Digests, disk, process_tree::ProcessTrees,
+};
 use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
@@ -88,12 +90,16 @@ struct Inner {
     started_at: Moment,
     signals: broadcast::Sender<Signal>,
     streams: streams::Open,
+    /// The keepers of the agents that run, by which connections are told to be an agent's.
+    trees: ProcessTrees,
     /// Tells the chore of canvas locks that somebody edits.
     editing: Notify,
     /// Makes the digests of what people decide on.
     digests: Digests,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
+    /// Tells the dispatcher of turns that something may be due.
+    turning: Notify,
     tasks: Tasks,
 }
 
@@ -119,6 +125,11 @@ impl Hall {
     /// The long-lived tasks of this server.
     pub fn tasks(&self) -> &Tasks {
         &self.inner.tasks
+    }
+
+    /// The processes of the agents that run now; the listener asks by them whose a connection is.
+    pub fn process_trees(&self) -> &ProcessTrees {
+        &self.inner.trees
     }
 
     /// How many streams are open now.
@@ -188,9 +199,11 @@ impl Hall {
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),
+                trees: ProcessTrees::default(),
                 editing: Notify::new(),
                 digests: parts.digests,
                 waiting: Waiting::default(),
+                turning: Notify::new(),
                 tasks: Tasks::new(),
             }),
         }

@@ -139,6 +139,7 @@ impl Hall {
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
                 sessions::recover(tx, started_at)?;
+                crate::turns::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
                 Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
@@ -181,6 +182,7 @@ impl Hall {
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
+        crate::turns::start(&hall);
         Ok(hall)
     }
 }

@@ -35,6 +35,7 @@ use crate::routes;
         (name = "reactions", description = "Emojis that answer an entry"),
         (name = "search", description = "Finding entries by their words"),
         (name = "attachments", description = "Files posted in a room"),
+        (name = "turns", description = "What the agents of a room were asked, and why they answer or not"),
         (name = "read cursors", description = "How far a person has read"),
         (name = "canvas", description = "What a room has open beside its talk"),
         (name = "signals", description = "What is true only for a moment"),

@@ -9,7 +9,7 @@ use crate::{
     areas::{
         accounts, agents, attachments, authors, callers, canvas, capabilities, entries, export,
         interactions, keys, members, messages, operating, reactions, read_cursors, rooms, runtimes,
-        search, sessions, settings, sign_ins, signals, streams, threads, tokens, usage,
+        search, sessions, settings, sign_ins, signals, streams, threads, tokens, turns, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -52,6 +52,11 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(export::room))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
+        .routes(routes!(turns::list))
+        .routes(routes!(turns::get))
+        .routes(routes!(turns::run))
+        .routes(routes!(turns::halt_room))
+        .routes(routes!(turns::halt_agent))
         .routes(routes!(canvas::list, canvas::open))
         .routes(routes!(canvas::get, canvas::change, canvas::close))
         .routes(routes!(canvas::edit))

@@ -1,3 +1,5 @@
+//! What reads as a directive, and what each wrong line is told.
+
 use serde_json::json;
 
 use super::*;

@@ -31,6 +31,7 @@ pub mod settings;
 pub mod sign_ins;
 pub mod threads;
 pub mod tokens;
+pub mod turns;
 pub mod usage;
 mod writer;
 

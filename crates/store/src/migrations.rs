@@ -15,6 +15,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0006_attachments.sql"),
     include_str!("../migrations/0007_sessions.sql"),
     include_str!("../migrations/0008_approvals.sql"),
+    include_str!("../migrations/0009_turns.sql"),
     include_str!("../migrations/0010_runtimes.sql"),
 ];
 

@@ -37,7 +37,6 @@ use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
     data_dir::DataDir,
     keeper::{self, KeeperCommand},
-    process_tree::ProcessTrees,
     scratch::Scratch,
     setup_code, tokens,
 };
@@ -190,7 +189,6 @@ impl TestHall {
                     program: self.programs().join("guildhall"),
                     args: vec![keeper::SUBCOMMAND.into()],
                 },
-                trees: ProcessTrees::default(),
             },
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,

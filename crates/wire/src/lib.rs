@@ -29,4 +29,5 @@ pub mod signals;
 pub mod threads;
 pub mod tokens;
 pub mod transcript;
+pub mod turns;
 pub mod usage;

@@ -96,6 +96,9 @@ impl Digests {
         let mut exact = Vec::new();
         inexact_integers(&whole, &mut String::new(), &mut exact);
         if !exact.is_empty() {
+            // By place, because the order of an object's members says nothing.
+            exact.sort_unstable();
+            let exact: Vec<Value> = exact.into_iter().map(|one| json!(one)).collect();
             whole["integers"] = exact.into();
         }
         let canonical = serde_jcs::to_vec(&whole).map_err(|error| Fault::broken(during, error))?;
@@ -107,7 +110,7 @@ impl Digests {
 }
 
 /// Every integer that no double holds, as text behind the place where it stands.
-fn inexact_integers(value: &Value, place: &mut String, found: &mut Vec<Value>) {
+fn inexact_integers(value: &Value, place: &mut String, found: &mut Vec<(String, String)>) {
     let mut within = |name: &str, inner: &Value| {
         let length = place.len();
         // Lengths keep names that hold the separator apart.
@@ -132,7 +135,7 @@ fn inexact_integers(value: &Value, place: &mut String, found: &mut Vec<Value>) {
                 .map(i128::from)
                 .or_else(|| number.as_u64().map(i128::from));
             if whole.is_some_and(|whole| !is_exact(whole)) {
-                found.push(json!([place, number.to_string()]));
+                found.push((place.clone(), number.to_string()));
             }
         }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
@@ -245,7 +248,15 @@ mod tests {
         let all: std::collections::HashSet<String> =
             inputs.iter().map(|input| digest(&digests, input)).collect();
         assert_eq!(all.len(), inputs.len());
-        let turned = serde_json::from_str("{\"b\": 2, \"a\": 1.0}").unwrap();
-        assert_eq!(digest(&digests, &turned), digest(&digests, &inputs[0]));
+        let read = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+        for (one, same) in [
+            ("{\"b\": 2, \"a\": 1.0}", "{\"a\": 1, \"b\": 2}"),
+            (
+                "{\"b\": 18446744073709551615, \"a\": -9007199254740993}",
+                "{\"a\": -9007199254740993, \"b\": 18446744073709551615}",
+            ),
+        ] {
+            assert_eq!(digest(&digests, &read(one)), digest(&digests, &read(same)));
+        }
     }
 }

@@ -66,6 +66,11 @@ impl ProcessTrees {
         }
     }
 
+    /// Whether no keeper runs.
+    pub fn is_empty(&self) -> bool {
+        self.keepers().is_empty()
+    }
+
     /// Whose the socket of this inode is.
     ///
     /// Takes no time without keepers; else some milliseconds on a computer with hundreds of

@@ -103,8 +103,8 @@ fn whatever_is_below_a_keeper_is_its_agent() {
     // The first connection is our own of above.
     let _ours = listener.accept().unwrap();
     let (far, _) = listener.accept().unwrap();
-    let peer =
-        crate::peers::Peers::Kernel.look_up(far.peer_addr().unwrap(), far.local_addr().unwrap());
+    let peer = crate::peers::Peers::Kernel(ProcessTrees::default())
+        .look_up(far.peer_addr().unwrap(), far.local_addr().unwrap());
     let crate::peers::PeerWord::User { inode, .. } = peer else {
         panic!("{peer:?}");
     };

@@ -37,14 +37,20 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("agents", "rooms"),
     ("agents", "runtimes"),
     ("agents", "tokens"),
+    ("agents", "turns"),
     ("authors", "rooms"),
     ("canvas", "entries"),
+    ("canvas", "turns"),
     ("entries", "attachments"),
+    ("entries", "turns"),
     ("members", "canvas"),
     ("members", "rooms"),
+    ("members", "turns"),
     ("rooms", "members"),
     ("settings", "runtimes"),
+    ("rooms", "turns"),
     ("streams", "rooms"),
+    ("turns", "entries"),
 ];
 
 /// The document that gives the reasons.

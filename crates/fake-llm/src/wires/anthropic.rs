@@ -8,6 +8,9 @@ use crate::{
     talk::{Offered, Piece, Talk},
 };
 
+/// How Claude Code marks a cancelled turn, in the message that the next prompt joins.
+const INTERRUPTED: &str = "[Request interrupted by user";
+
 pub(super) fn read(body: &Value) -> Talk {
     let tools = list(body, "tools")
         .iter()
@@ -35,13 +38,17 @@ fn of_message(message: &Value) -> Vec<Piece> {
     let results = blocks.iter().filter(|block| kind(block, "tool_result"));
     let results =
         results.map(|block| Piece::Result(plain(block.get("content").unwrap_or(&Value::Null))));
-    let words = blocks
+    let words: Vec<_> = blocks
         .iter()
         .filter(|block| kind(block, "text"))
-        .map(|block| text(block, "text"));
-    let words: Vec<_> = words
+        .map(|block| text(block, "text"))
         .filter(|words| !words.trim_start().starts_with("<system-reminder>"))
         .collect();
+    // What stands before an interruption was said in a turn that is over.
+    let over = words
+        .iter()
+        .rposition(|words| words.starts_with(INTERRUPTED));
+    let words = &words[over.map_or(0, |at| at + 1)..];
     let said = (!words.is_empty()).then(|| Piece::User(words.join("\n")));
     results.chain(said).collect()
 }

@@ -6,13 +6,16 @@ mod accounts;
 mod agents;
 mod api;
 mod args;
+mod asks;
 mod attachments;
 mod authors;
 mod bodies;
 mod canvas;
+mod cards;
 mod client;
 mod content;
 mod desk;
+mod diff;
 mod documents;
 mod entries;
 mod events;
@@ -41,6 +44,7 @@ mod target;
 mod text;
 mod threads;
 mod tokens;
+mod turns;
 mod whoami;
 
 use std::process::ExitCode;
@@ -75,6 +79,8 @@ pub(crate) enum Command {
     Entries(Noun<entries::Verb>),
     /// Threads: entries and the replies to them
     Threads(Noun<threads::Verb>),
+    /// What agents were asked in a room, and why they answer or not
+    Turns(Noun<turns::Verb>),
     /// Reactions to entries
     Reactions(Noun<reactions::Verb>),
     /// Files that go along with posts
@@ -107,6 +113,8 @@ pub(crate) enum Command {
     Usage(Single<runtimes::Usage>),
     /// Conversations with agents
     Sessions(Noun<sessions::Verb>),
+    /// What agents ask, and deciding on it
+    Asks(Noun<asks::Verb>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
     /// People's accounts, and signing in and out
@@ -176,6 +184,7 @@ impl Command {
             Self::Post(it) => &it.common,
             Self::Entries(it) => &it.common,
             Self::Threads(it) => &it.common,
+            Self::Turns(it) => &it.common,
             Self::Reactions(it) => &it.common,
             Self::Attachments(it) => &it.common,
             Self::Search(it) => &it.common,
@@ -187,6 +196,7 @@ impl Command {
             Self::Runtimes(it) => &it.common,
             Self::Usage(it) => &it.common,
             Self::Sessions(it) => &it.common,
+            Self::Asks(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
@@ -208,6 +218,7 @@ impl Command {
             Self::Post(it) => entries::post(&desk, it.ask).await?,
             Self::Entries(it) => entries::run(&desk, it.verb).await?,
             Self::Threads(it) => threads::run(&desk, it.verb).await?,
+            Self::Turns(it) => turns::run(&desk, it.verb).await?,
             Self::Reactions(it) => reactions::run(&desk, it.verb).await?,
             Self::Attachments(it) => attachments::run(&desk, it.verb).await?,
             Self::Search(it) => search::run(&desk, it.ask).await?,
@@ -220,6 +231,7 @@ impl Command {
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
             Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
+            Self::Asks(it) => asks::run(&desk, it.verb).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,

@@ -29,6 +29,7 @@ use crate::{
     Hall,
     repeats::Once,
     sight::{self, Sight},
+    turns,
 };
 
 /// The document an ask led to, and whether the ask made it.
@@ -117,6 +118,7 @@ impl Hall {
                 once.run(tx, now, |tx| {
                     let (content, source) = located?;
                     may(tx)?;
+                    turns::join_canvas_op(tx, &by)?;
                     let front = canvas::front(tx, scope)?;
                     let key = content.key();
                     let known = match &key {
@@ -175,6 +177,7 @@ impl Hall {
                 let front = canvas::front(tx, scope)?;
                 let change = kept.document.change(patch, by.author, front, now);
                 if let Some(change) = change {
+                    turns::join_canvas_op(tx, &by)?;
                     keep(tx, &by, &kept, change, now)?;
                     make_room(tx, &by, &kept.document, now)?;
                 }
@@ -198,6 +201,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 changeable(tx, &by, scope, id, &precondition, now)?;
+                turns::join_canvas_op(tx, &by)?;
                 close(tx, &by, scope, id, ClosedReason::Closed, now)
             })
             .await
@@ -237,7 +241,7 @@ impl Hall {
                         author: by.author,
                         text: format!("Discussion of \"{}\"", kept.document.title),
                         mention_spans: Vec::new(),
-                        cascade_depth: crate::entries::depth(tx, &by, &sight)?,
+                        cascade: crate::entries::cascade(tx, &by, &sight)?,
                         now,
                     };
                     crate::entries::write(tx, post, Vec::new())?;

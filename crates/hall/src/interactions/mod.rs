@@ -22,7 +22,6 @@ use guildhall_domain::{
     transcript::ToolCall,
 };
 use guildhall_store::{Seen, Tx, approvals};
-use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 pub use asking::Opening;
@@ -278,122 +277,53 @@ impl Hall {
         })
     }
 
-    /// Tells the agent what was decided; what reaches nobody waits for the agent to come back.
+    /// Tells the agent what was decided, after the commit. A yes that reaches nobody waits for
+    /// the agent to come back.
     async fn carry_out(&self, settled: Settled) {
         let Settled { row, answer } = settled;
-        // A no may have queued its reason.
+        let is_there = !row.is_detached();
+        if is_there && !self.answer_agent(row.session_id, row.id, answer.clone()) {
+            self.undelivered(row.id, answer).await;
+        }
         self.wake_session(row.session_id);
-        if !row.is_detached() && self.answer_agent(row.session_id, row.id, answer.clone()) {
-            return;
-        }
-        match (row.state, answer) {
-            (ApprovalState::Granted, _) => self.reopen_with_grant(&row).await,
-            (ApprovalState::Consumed, Answer::Accepted(answers)) => {
-                self.reopen_with_answers(&row, &answers).await;
-            }
-            (ApprovalState::Consumed, _) => match self.keep_undelivered(row).await {
-                Ok(Some(row)) => self.reopen_with_grant(&row).await,
-                Ok(None) => {}
-                Err(error) => {
-                    tracing::error!(?error, "a yes that reached nobody could not be kept");
-                }
-            },
-            // A no needs nobody: what was asked does not happen.
-            (
-                ApprovalState::Denied
-                | ApprovalState::Pending
-                | ApprovalState::Expired
-                | ApprovalState::Withdrawn,
-                _,
-            ) => {}
-        }
+        self.wake_turns();
     }
 
-    /// Makes a grant of a yes that reached nobody; `None` when its turn was cancelled meanwhile.
-    async fn keep_undelivered(&self, row: Standing) -> Result<Option<Standing>> {
+    /// Keeps for the agent what was decided and reached nobody: a yes becomes a grant, unless its
+    /// turn was cancelled meanwhile, and answers are told by a message. A no needs nobody.
+    async fn keep_undelivered(&self, id: ApprovalId, answer: Answer) -> Result<()> {
         let now = self.now();
         self.store()
             .write(move |tx| {
-                let Some(mut whole) = approvals::by_id(tx, row.id)? else {
-                    return Ok(None);
+                let Some(whole) = approvals::by_id(tx, id)? else {
+                    return Ok(());
                 };
-                let row = &mut whole.standing;
-                if !asking::step_silently(tx, row, Trigger::Undelivered, None, now)? {
-                    return Ok(None);
+                let (mut row, card) = (whole.standing, whole.card);
+                if row.state != ApprovalState::Consumed || row.withdrawn_at.is_some() {
+                    return Ok(());
                 }
-                let interaction = row.shown(whole.card, now);
-                tx.append(now, None, &Event::InteractionDetached { interaction })?;
-                Ok(Some(whole.standing))
+                let title = card.title.clone();
+                if asking::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
+                    let interaction = row.shown(card, now);
+                    tx.append(now, None, &Event::InteractionDetached { interaction })?;
+                }
+                reopen(tx, &row, &title, &answer, now)
             })
             .await
+    }
+
+    /// A yes that reached nobody, because the agent that asked went away at that moment, waits
+    /// for the agent to come back.
+    pub(crate) async fn undelivered(&self, id: ApprovalId, answer: Answer) {
+        if let Err(error) = self.keep_undelivered(id, answer).await {
+            tracing::error!(?error, "a yes that reached nobody could not be kept");
+        }
     }
 
     /// Gives the agent that waits for the ask `id` of `session` its answer; answers whether one
     /// waits.
     pub(crate) fn answer_agent(&self, _session: SessionId, id: ApprovalId, answer: Answer) -> bool {
         self.inner.waiting.answer(id, answer)
-    }
-
-    /// Opens the session of a grant again, so that the agent may repeat the call: as its next
-    /// message, or as a turn of its room. Source: contract 3.8.3.
-    async fn reopen_with_grant(&self, row: &Standing) {
-        let title = self.title_of(row.id).await;
-        let text = format!("The call \"{title}\" you asked about was approved; you may repeat it.");
-        self.reopen(row, text).await;
-    }
-
-    /// Opens the session of a question again, so that the agent hears what was answered.
-    async fn reopen_with_answers(&self, row: &Standing, answers: &Map<String, Value>) {
-        let answers = Value::Object(answers.clone());
-        let text = format!("A person answered what you asked: {answers}");
-        self.reopen(row, text).await;
-    }
-
-    async fn reopen(&self, row: &Standing, text: String) {
-        let (id, room, now) = (row.session_id, row.room_id, self.now());
-        let Some(author) = row.decided_by else { return };
-        let message = Self::new_id(MessageId::from_bytes);
-        let reopened = self
-            .store()
-            .write(move |tx| {
-                if room.is_some() {
-                    return turns::reopen_by_person(tx, id, now).map(|_| ());
-                }
-                let message = NewMessage {
-                    id: message,
-                    session: id,
-                    author,
-                    content: text,
-                    context: String::new(),
-                    room_turn: None,
-                    is_first: true,
-                };
-                sessions::enqueue(tx, message, now).map(|_| ())
-            })
-            .await;
-        match reopened {
-            Ok(()) => self.wake_session(id),
-            Err(error) => tracing::error!(?error, "a session could not be opened again"),
-        }
-    }
-
-    /// What an ask is called.
-    async fn title_of(&self, id: ApprovalId) -> String {
-        let card = self.store().read(move |db| approvals::by_id(db, id)).await;
-        let title = card.ok().and_then(|seen| Some(seen.value?.card.title));
-        title.unwrap_or_default()
-    }
-
-    /// A yes that reached nobody, because the agent that asked went away at that moment, waits
-    /// for the agent to come back.
-    pub(crate) async fn undelivered(&self, id: ApprovalId) {
-        let found = self.store().read(move |db| approvals::by_id(db, id)).await;
-        if let Ok(Some(whole)) = found.map(|seen| seen.value)
-            && whole.standing.state == ApprovalState::Consumed
-            && let Ok(Some(row)) = self.keep_undelivered(whole.standing).await
-        {
-            self.reopen_with_grant(&row).await;
-        }
     }
 
     /// Asks a person in a transaction of its own, and begins to wait for the answer.
@@ -476,7 +406,37 @@ fn tell_agent(
     sessions::enqueue(tx, message, now).map(|_| ())
 }
 
-/// Checks a decision and writes it with its event.
+/// Opens the session of a decision again whose agent is gone, and tells it that it may repeat the
+/// call, or what was answered; a no opens nothing.
+fn reopen(
+    tx: &mut Tx<'_>,
+    row: &Standing,
+    title: &str,
+    answer: &Answer,
+    now: Moment,
+) -> Result<()> {
+    let words = match (row.state, answer) {
+        (ApprovalState::Granted, _) => rules::grant_words(title),
+        (ApprovalState::Consumed, Answer::Accepted(answers)) => rules::answer_words(title, answers),
+        _ => return Ok(()),
+    };
+    reopen_with_words(tx, row, &words, now)
+}
+
+/// Queues `words` as the next message of the session that asked, by whoever decided; in a session
+/// of a room by a new turn, whose rule is `by_person`.
+fn reopen_with_words(tx: &mut Tx<'_>, row: &Standing, words: &str, now: Moment) -> Result<()> {
+    if row.room_id.is_some() {
+        return turns::reopen_by_person(tx, row.session_id, now).map(|_| ());
+    }
+    match row.decided_by {
+        Some(person) => tell_agent(tx, row.session_id, person, words, now),
+        None => Ok(()),
+    }
+}
+
+/// Checks a decision and writes it with its event; one whose agent is gone opens its session
+/// again.
 fn settle(
     tx: &mut Tx<'_>,
     by: &Caller,
@@ -497,8 +457,11 @@ fn settle(
     if !asking::step(tx, &mut row, decision.trigger(), Some(by.author), now)? {
         return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
     }
-    Ok(Settled {
-        row,
-        answer: decided.answer,
-    })
+    let answer = decided.answer;
+    if row.is_detached()
+        && let Some(whole) = approvals::by_id(tx, row.id)?
+    {
+        reopen(tx, &row, &whole.card.title, &answer, now)?;
+    }
+    Ok(Settled { row, answer })
 }

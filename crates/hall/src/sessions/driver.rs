@@ -565,9 +565,7 @@ impl Talk {
                 .await;
         }
         for (id, decision) in given {
-            if let Decision::Selected(_) = decision {
-                self.hall.undelivered(id).await;
-            }
+            self.hall.undelivered(id, decision).await;
         }
         let outcome = match self.stopping {
             Some(_) => TurnOutcome::Cancelled,

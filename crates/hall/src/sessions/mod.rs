@@ -31,6 +31,7 @@ pub use guildhall_store::{
 pub(crate) use live::Live;
 pub use messages::{MessagesPage, Sent};
 pub(crate) use messages::{NewMessage, enqueue};
+pub(crate) use opening::of_room;
 pub(crate) use processes::Processes;
 pub(crate) use recovery::recover;
 
@@ -304,7 +305,7 @@ fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Moment) -
 }
 
 /// A session that is there for certain.
-fn again(db: &Rx<'_>, id: SessionId) -> Result<Session> {
+pub(crate) fn again(db: &Rx<'_>, id: SessionId) -> Result<Session> {
     Ok(sessions::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Session))?)
 }
 

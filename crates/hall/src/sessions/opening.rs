@@ -7,7 +7,7 @@ use guildhall_domain::{
     agents::{Agent, AgentState, NewAgent},
     callers::{Caller, Gate, Human, Owner},
     events::Event,
-    ids::{AuthorId, SessionId},
+    ids::{AgentId, AuthorId, RoomId, SessionId},
     limits,
     outcome::Thing,
     revisions::Revised,
@@ -257,30 +257,17 @@ impl Hall {
         }
         let probed = self.probed_in(tx, &agent.runtime)?;
         require_offered(probed.as_ref(), ask.model.as_deref(), ask.effort.as_deref())?;
-        let take =
-            |asked: &Option<String>, own: &String| asked.clone().unwrap_or_else(|| own.clone());
-        let title = ask.title.as_deref().unwrap_or_default().trim().to_owned();
+        let own = fresh(id, &agent, now);
         let session = Session {
-            id,
-            agent_id: agent.id,
-            runtime: agent.runtime.clone(),
             runtime_session_id: resumed.unwrap_or_default(),
-            title,
-            cwd: agent.cwd.clone(),
-            permission_mode: take(&ask.permission_mode, &agent.permission_mode),
-            model: take(&ask.model, &agent.model),
-            effort: take(&ask.effort, &agent.effort),
-            state: SessionState::Idle,
-            state_reason: String::new(),
-            origin: Origin::Person,
-            room_id: None,
-            read_only: false,
-            queued_count: 0,
-            pending_count: 0,
-            last_message_preview: String::new(),
-            created_at: now,
-            updated_at: now,
-            usage: Usage::default(),
+            title: ask.title.as_deref().unwrap_or_default().trim().to_owned(),
+            permission_mode: ask
+                .permission_mode
+                .clone()
+                .unwrap_or(own.permission_mode.clone()),
+            model: ask.model.clone().unwrap_or(own.model.clone()),
+            effort: ask.effort.clone().unwrap_or(own.effort.clone()),
+            ..own
         };
         sessions::insert(tx, &session, None, Some(&fingerprint))?;
         let mode = session.permission_mode.clone();
@@ -365,6 +352,59 @@ impl Hall {
             })
             .await
             .map_err(said)
+    }
+}
+
+/// The session in which an agent's turns of a room run, opened when there is none.
+///
+/// # Errors
+/// `NotFound` for the agent.
+pub(crate) fn of_room(
+    tx: &mut Tx<'_>,
+    room: RoomId,
+    agent: AgentId,
+    now: Moment,
+) -> Result<Session> {
+    if let Some(known) = sessions::of_room(tx, room, agent)? {
+        return Ok(known);
+    }
+    let agent = agents::by_id(tx, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
+    let session = Session {
+        room_id: Some(room),
+        origin: Origin::Room,
+        ..fresh(Hall::new_id(SessionId::from_bytes), &agent, now)
+    };
+    sessions::insert(tx, &session, None, None)?;
+    let event = Event::SessionCreated {
+        session: session.clone(),
+    };
+    tx.append(now, None, &event)?;
+    Ok(session)
+}
+
+/// A session of an agent as the agent's row has it.
+fn fresh(id: SessionId, agent: &Agent, now: Moment) -> Session {
+    Session {
+        id,
+        agent_id: agent.id,
+        runtime: agent.runtime.clone(),
+        runtime_session_id: String::new(),
+        title: String::new(),
+        cwd: agent.cwd.clone(),
+        permission_mode: agent.permission_mode.clone(),
+        model: agent.model.clone(),
+        effort: agent.effort.clone(),
+        state: SessionState::Idle,
+        state_reason: String::new(),
+        origin: Origin::Person,
+        room_id: None,
+        read_only: false,
+        queued_count: 0,
+        pending_count: 0,
+        last_message_preview: String::new(),
+        created_at: now,
+        updated_at: now,
+        usage: Usage::default(),
     }
 }
 

@@ -430,7 +430,7 @@ impl Hall {
         let place = registry
             .place(&agent.runtime)
             .ok_or_else(|| profile.missing())?;
-        Ok(self.launching().launch(
+        Ok(self.launch(
             profile,
             &place.path,
             (&agent.cwd, Some(agent.id), Some(token)),

@@ -23,6 +23,7 @@ use guildhall_domain::{
     sessions::Session,
     signals::Signal,
     transcript::Message,
+    turns::Turn,
 };
 use guildhall_store::{Rx, agents, events::Stored, messages::Waiting};
 
@@ -101,6 +102,8 @@ pub struct RoomSnapshot {
     pub entries: EntriesPage,
     /// Its canvas, in order.
     pub documents: Vec<CanvasDocument>,
+    /// The turns that are not over.
+    pub turns: Vec<Turn>,
 }
 
 /// One session, as it was at a cursor.

@@ -12,7 +12,7 @@ use guildhall_domain::{
     limits,
     signals::Signal,
 };
-use guildhall_store::{Rx, canvas, entries, events, messages};
+use guildhall_store::{Rx, canvas, entries, events, messages, turns};
 use tokio::{
     sync::{broadcast, watch},
     time::{Instant, Interval, MissedTickBehavior},
@@ -314,9 +314,12 @@ fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId, now: Moment) -> Result<
         after: None,
         limit: limits::SNAPSHOT_ENTRIES,
     };
+    let entries = entries::page(db, room, floor, ask)?;
+    let first = entries.entries.first().map_or(0, |entry| entry.seq);
     Ok(RoomSnapshot {
         room: rooms::detail(db, by, room)?,
-        entries: entries::page(db, room, floor, ask)?,
+        entries,
+        turns: turns::unfinished(db, room, floor, first)?,
         documents: canvas::list(db, CanvasScope::Room(room), now)?,
     })
 }

@@ -26,4 +26,5 @@ pub mod signals;
 pub mod streams;
 pub mod threads;
 pub mod tokens;
+pub mod turns;
 pub mod usage;

@@ -68,20 +68,18 @@ async fn the_chore_comes_by_itself_parks_after_ten_minutes_and_refuses_after_fou
 async fn parking_is_told_once_and_before_it_is_told_it_is_seen() {
     let t = TestHall::open().await;
     let session = t.session(&t.agent("ada").await);
+    let mut all = t.events();
     let _card = t.seed_ask(&session, "c1", "ls").await;
     assert_eq!(t.pending().await[0]["parked"], false);
     t.pass(10 * MINUTE);
     assert_eq!(t.pending().await[0]["parked"], true);
-    let mut all = t.events();
     let hall = t.hall();
-    let next = hall.end_due_interactions().await.unwrap();
-    assert_eq!(
-        next.map(|next| next.to_string()).as_deref(),
-        Some("2026-09-21T18:13:20.000Z")
-    );
-    hall.end_due_interactions().await.unwrap();
-    // The chore may have come by before this reader began.
-    assert!(all.names().len() <= 1);
+    for _ in 0..2 {
+        let next = hall.end_due_interactions().await.unwrap();
+        let next = next.map(|next| next.to_string());
+        assert_eq!(next.as_deref(), Some("2026-09-21T18:13:20.000Z"));
+    }
+    assert_eq!(all.names(), ["interaction_opened", "interaction_parked"]);
 }
 
 #[tokio::test]

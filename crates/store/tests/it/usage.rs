@@ -202,6 +202,9 @@ async fn a_session_used_what_its_turns_used_in_all_currencies() {
         let id = SessionId::from_bytes([n; 16]);
         let found = store.read(move |db| usage::of_session(db, id)).await;
         let found = found.unwrap().value;
-        assert_eq!((found.usage(), found.costs()), (expected.usage(), expected.costs()));
+        assert_eq!(
+            (found.usage(), found.costs()),
+            (expected.usage(), expected.costs())
+        );
     }
 }

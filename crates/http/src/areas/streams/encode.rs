@@ -122,7 +122,7 @@ fn room_data(cursor: u64, snapshot: RoomSnapshot) -> wire::RoomSnapshot {
         entries: page.entries,
         thread_roots: page.thread_roots,
         documents: snapshot.documents.into_iter().map(Into::into).collect(),
-        turns: Vec::new(),
+        turns: snapshot.turns.into_iter().map(Into::into).collect(),
     }
 }
 
