@@ -36,7 +36,10 @@ use guildhall_http::{
 };
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
-    data_dir::DataDir, keeper::KeeperCommand, scratch::Scratch, setup_code, tokens,
+    data_dir::DataDir,
+    keeper::{self, KeeperCommand},
+    scratch::Scratch,
+    setup_code, tokens,
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
@@ -197,7 +200,11 @@ impl TestHall {
             launching: Launching {
                 url: "http://127.0.0.1".to_owned(),
                 environment: BTreeMap::new(),
-                keeper: KeeperCommand::own(),
+                // The binary of a test is no keeper: it would run tests.
+                keeper: KeeperCommand {
+                    program: self.programs().join("guildhall"),
+                    args: vec![keeper::SUBCOMMAND.into()],
+                },
             },
             places: Places::new(Some(self.home()), None, None),
             auth: match self.options.mode {

@@ -24,6 +24,7 @@ mod kill;
 mod login;
 mod process_trees;
 mod rehearsal;
+mod runtimes;
 mod server;
 mod sessions;
 mod workspace;
