@@ -67,7 +67,8 @@ export const work = {
     pending: () => get<Work.PendingInteractions>('/api/sessions/pending-interactions'),
     approve: (id: string, body: { toolCallId: string; digest: string; alwaysAllow: boolean; optionId?: string }) =>
       post<Work.Decided>(`${session(id)}/approve`, body),
-    deny: (id: string, body: { toolCallId: string; digest: string; reason?: string; tellAgent?: boolean }) =>
+    /** Takes no digest: a refusal is safe whatever was shown. */
+    deny: (id: string, body: { toolCallId: string; reason?: string; tellAgent?: boolean }) =>
       post<Work.Decided>(`${session(id)}/deny`, body),
     answer: (id: string, body: { toolCallId: string; digest: string; answers: Work.Answers; decline?: boolean }) =>
       post<Work.Decided>(`${session(id)}/submit-answers`, body),

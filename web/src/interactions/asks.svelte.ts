@@ -35,7 +35,11 @@ class Asks {
       .sort((a, b) => ((a.resolvedAt ?? '') < (b.resolvedAt ?? '') ? 1 : -1))
       .slice(0, OUTCOMES_MAX),
   );
-  #bySession = $derived(Map.groupBy(this.pending, ({ sessionId }) => sessionId));
+  #bySession = $derived.by(() => {
+    const some = new Map<string, Ask[]>();
+    for (const ask of this.pending) some.set(ask.sessionId, [...(some.get(ask.sessionId) ?? []), ask]);
+    return some;
+  });
 
   get(id: string): Ask | undefined {
     return this.#byId.get(id);

@@ -1,4 +1,4 @@
-/** Answering an ask. Every answer names the digest of what was shown. */
+/** Answering an ask. Whatever lets something happen names the digest of what was shown. */
 
 import type { Answers, Resolution } from '../api/agents-at-work';
 import { work } from '../api/work';
@@ -36,7 +36,6 @@ function send({ sessionId, toolCallId, digest }: Ask, say: Say): Promise<unknown
     case 'deny':
       return work.interactions.deny(sessionId, {
         toolCallId,
-        digest,
         ...(say.reason ? { reason: say.reason, tellAgent: say.tellAgent ?? false } : {}),
       });
     case 'answer':

@@ -5,7 +5,8 @@ import { work } from '../api/work';
 import { newKey } from '../entries/outbox';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
-import { SessionTasks } from '../session-tasks/session-tasks.svelte';
+import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
+import { taskLists } from '../session-tasks/task-lists.svelte';
 import { sessions } from './sessions.svelte';
 import { begun, merged, withText, withToolCall, type Appended } from './transcript';
 
@@ -39,7 +40,7 @@ export class OpenSession {
 
   constructor(id: string) {
     this.id = id;
-    this.tasks = new SessionTasks(id);
+    this.tasks = taskLists.get(id);
   }
 
   async open(): Promise<void> {
@@ -122,7 +123,6 @@ export class OpenSession {
 
   fold(event: HallEvent): void {
     if (event.scope !== `session:${this.id}`) return;
-    this.tasks.fold(event);
     switch (event.type) {
       case 'message_queued':
       case 'message_removed':
