@@ -32,14 +32,12 @@ export class Armed {
     const enter = () => {
       if (this.#focusedAt !== null) return;
       this.#focusedAt = performance.now();
-      this.focused = true;
-      this.#wait();
+      queueMicrotask(this.#tell);
     };
     const leave = (event: FocusEvent) => {
       if (event.relatedTarget instanceof Node && card.contains(event.relatedTarget)) return;
       this.#focusedAt = null;
-      this.focused = false;
-      this.#wait();
+      queueMicrotask(this.#tell);
     };
     card.addEventListener('focusin', enter);
     card.addEventListener('focusout', leave);
@@ -55,6 +53,12 @@ export class Armed {
   #arming(): Arming {
     return { focusedAt: this.#focusedAt, changedAt: this.#changedAt, visibleAt: sight.since };
   }
+
+  /** Later than the event: a button that goes away loses its focus in the middle of drawing. */
+  #tell = (): void => {
+    this.focused = this.#focusedAt !== null;
+    this.#wait();
+  };
 
   #wait = (): void => {
     clearTimeout(this.#timer);
