@@ -105,6 +105,10 @@ impl Message {
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most parts of a long message are calls"
+)]
 pub enum Part {
     /// Words.
     Text {

@@ -1,17 +1,11 @@
 //! A session's tasks: who reads which, and how they are followed. Source: contract 3.7.
 
 use std::{
-    collections::HashSet,
     fs,
     io::Write,
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::{
-    callers::{AnyCaller, Caller, Credential, Gate, Identity},
-    ids::{AgentId, AuthorId},
-    sessions::Origin,
-};
 use guildhall_testkit::{TestHall, until};
 use serde_json::{Value, json};
 
@@ -210,38 +204,26 @@ async fn sessions_of_the_terminal_are_listed_for_people_alone() {
     claude(&t, CLAUDE);
     let name = format!(".codex/sessions/2026/02/03/rollout-2026-02-03T10-00-00-{ROLLOUT}.jsonl");
     write(t.home().join(name), CODEX);
-    let caller = |identity| {
-        AnyCaller::admit(Caller {
-            identity,
-            author: AuthorId::from_bytes([1; 16]),
-            credential: Credential::Loopback,
-            is_invited: false,
-        })
-        .unwrap()
-    };
-    let taken = HashSet::from([ROLLOUT.to_owned()]);
-    let owner = caller(Identity::Owner);
-    let all = t.hall().terminal_sessions(&owner, HashSet::new()).await;
-    assert_eq!(all.unwrap().len(), 2);
-    let others = t.hall().terminal_sessions(&owner, taken).await.unwrap();
-    let [session] = &others[..] else {
-        panic!("{others:?}")
-    };
-    let shown = (
-        session.title.as_str(),
-        session.cwd.as_str(),
-        session.runtime.as_str(),
-    );
-    let expected = (
-        "Count the words of every file",
-        "/projects/tally",
-        "claude-code",
-    );
-    assert_eq!(shown, expected);
-    assert_eq!(session.id.to_string(), SESSION);
-    assert_eq!(session.agent_id, AgentId::from_bytes([0; 16]));
-    assert!(session.read_only && session.origin == Origin::Terminal);
-    let agent = caller(Identity::Agent(AgentId::from_bytes([2; 16])));
-    let none = t.hall().terminal_sessions(&agent, HashSet::new()).await;
-    assert!(none.unwrap().is_empty());
+    let owner = t.owner();
+    let listed = |source: &str| format!("/api/sessions?source={source}");
+    let all = owner.get(&listed("terminal")).await.ok(200);
+    assert_eq!(all["sessions"].as_array().unwrap().len(), 2);
+    let found = all["sessions"].as_array().unwrap();
+    let session = found.iter().find(|session| session["id"] == SESSION);
+    let session = session.expect("the session of the transcript");
+    for (field, value) in [
+        ("title", json!("Count the words of every file")),
+        ("cwd", json!("/projects/tally")),
+        ("runtime", json!("claude-code")),
+        ("agentId", json!("00000000-0000-0000-0000-000000000000")),
+        ("readOnly", json!(true)),
+        ("origin", json!("terminal")),
+    ] {
+        assert_eq!(session[field], value, "{field}");
+    }
+    let ours = owner.get(&listed("guildhall")).await.ok(200);
+    assert_eq!(ours["sessions"], json!([]));
+    let agent = t.agent("ada").await;
+    let none = agent.get(&listed("all")).await.ok(200);
+    assert_eq!(none["sessions"], json!([]));
 }
