@@ -1,5 +1,6 @@
 import type { Entry } from '../src/api/types';
 import { expect, test, type House } from './house';
+import { call, openSession, plan, send } from './at-work';
 import { expectAccessible, looks } from './looks';
 
 /** A house in which every view has something to show. */
@@ -14,6 +15,9 @@ async function furnished(house: House): Promise<Record<string, string>> {
   await scribe.say(team.id, `@ada\n\`\`\`sh\n${'a long line '.repeat(30)}\n\`\`\`\nand \u202E hidden`);
   await scribe.say(team.id, 'w'.repeat(400));
   await scribe.say(team.id, `A reply, ${'with a long word '.repeat(12)}${'x'.repeat(80)}`, entry.id);
+  const session = await openSession(house, 'quarry');
+  const edit = call('write_file', { path: 'a/rather/long/path/that/has/to/be/broken/somewhere.md', content: `${'a long line '.repeat(30)}\n` });
+  await send(house, session, 'Cut the stone', '#think about it', plan(['Cut', 'in_progress'], ['Carry', 'pending']), '#say **Now** `cutting`.', edit);
   for (const emoji of ['👍', '🎉', '👀']) await house.react(team.id, entry.id, emoji);
   return {
     home: '/',
@@ -27,6 +31,11 @@ async function furnished(house: House): Promise<Record<string, string>> {
     threads: '/threads',
     search: '/search',
     found: '/search?q=hello',
+    asks: '/asks',
+    sessions: '/sessions',
+    'terminal sessions': '/sessions?show=terminal',
+    session: `/sessions/${session.id}`,
+    usage: '/usage',
     settings: '/settings',
     devices: '/settings/devices',
     accounts: '/settings/people',

@@ -9,7 +9,7 @@ test('unread and naming are two marks, and reading clears both', async ({ house,
   const home = await windows.open('/');
   await scribe.say(team.id, 'one for everybody');
   await scribe.say(team.id, 'and one for @ada');
-  const row = home.getByRole('region', { name: 'New for you' }).getByRole('link', { name: /team/i });
+  const row = home.getByRole('region', { name: 'What goes on' }).getByRole('link', { name: /team/i });
   await expect(row).toContainText('2 unread');
   await expect(row).toContainText('1 naming you');
   await expect(home).toHaveTitle(/^\(1\) Home/);

@@ -234,6 +234,14 @@ pub const TASK_TEXT_BYTES_MAX: usize = 64 << 10;
 pub const TASK_ID_BYTES_MAX: usize = 128;
 /// Operations of one session whose end is awaited; of more, the oldest counts as done.
 pub const TASK_OPERATIONS_OPEN_MAX: usize = 256;
+/// Sessions whose tasks are followed at once.
+pub const SESSIONS_FOLLOWED_MAX: usize = 256;
+/// Bytes that the tasks of all followed sessions take together.
+pub const SESSIONS_FOLLOWED_BYTES_MAX: usize = 64 << 20;
+/// Folders whose commands are kept.
+pub const COMMAND_FOLDERS_KEPT_MAX: usize = 64;
+/// Commands that one agent reports.
+pub const COMMANDS_REPORTED_MAX: usize = 500;
 /// Command files of one folder.
 pub const COMMAND_FILES_MAX: usize = 2_000;
 /// Bytes of one command file.

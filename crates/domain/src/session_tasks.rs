@@ -14,7 +14,7 @@ mod log;
 mod transcript;
 
 pub use asked::made_by;
-pub use log::of_messages;
+pub use log::{keeps_tasks, of_messages};
 pub use transcript::{Dialect, Transcript};
 
 use list::List;

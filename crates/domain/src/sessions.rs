@@ -275,3 +275,36 @@ fn check_options(check: &mut Check, model: Option<&str>, effort: Option<&str>) {
         }
     }
 }
+
+impl SessionId {
+    /// Reads the id of a session as a request names it: a UUID of any version, in either case.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] for any other text.
+    ///
+    /// Source: contract 3.5 and 3.7.
+    pub fn asked(text: &str) -> Result<Self, Refusal> {
+        Self::parse(&text.to_ascii_lowercase())
+            .ok_or_else(|| Refusal::field("id", "must be a UUID, 36 characters with hyphens"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_named_by_a_uuid_of_any_version() {
+        for text in [
+            "5b1f7c2e-8d34-4e0a-9c61-2f7d0a4be913",
+            "5B1F7C2E-8D34-4E0A-9C61-2F7D0A4BE913",
+            "00000000-0000-0000-0000-000000000000",
+        ] {
+            let id = SessionId::asked(text).unwrap();
+            assert_eq!(id.to_string(), text.to_ascii_lowercase());
+        }
+        for text in ["", "ada", "5b1f7c2e8d344e0a9c612f7d0a4be913", "x/../y"] {
+            assert!(SessionId::asked(text).is_err(), "{text}");
+        }
+    }
+}

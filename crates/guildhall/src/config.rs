@@ -11,7 +11,7 @@ use guildhall_domain::{
     runtimes::Profile,
     settings::{self, Source, Value},
 };
-use guildhall_hall::{Configured, streams::StreamLimits};
+use guildhall_hall::{Configured, Places, streams::StreamLimits};
 use guildhall_http::listener::Limits;
 use guildhall_world::{confined::Confined, data_dir};
 use serde::Deserialize;
@@ -206,6 +206,8 @@ pub(crate) struct Config {
     pub(crate) roots: Vec<PathBuf>,
     /// The runtimes there can be.
     pub(crate) runtimes: Vec<Profile>,
+    /// Where agents keep what is theirs.
+    pub(crate) places: Places,
     /// What opens `/metrics` beside the owner.
     pub(crate) metrics_token: Option<String>,
     /// The bounds of the door.
@@ -288,6 +290,7 @@ impl Config {
             configured,
             roots: Confined::default_roots(home(), std::env::current_dir().ok()),
             runtimes,
+            places: Places::new(home(), folder("CLAUDE_CONFIG_DIR"), folder("CODEX_HOME")),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),

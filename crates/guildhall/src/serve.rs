@@ -129,6 +129,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
             environment: environment::of_server(),
             keeper: KeeperCommand::own(),
         },
+        places: config.places,
         auth: match &local_token {
             None => Auth::Local,
             Some(token) => Auth::Login {

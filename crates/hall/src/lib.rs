@@ -9,6 +9,7 @@ pub mod authors;
 mod blobs;
 pub mod callers;
 pub mod canvas;
+pub mod commands;
 pub mod entries;
 pub mod export;
 pub mod interactions;
@@ -23,7 +24,7 @@ pub mod retention;
 pub mod rooms;
 pub mod runtimes;
 pub mod search;
-mod session_tasks;
+pub mod session_tasks;
 pub mod sessions;
 pub mod settings;
 mod sight;
@@ -38,6 +39,7 @@ pub mod tokens;
 mod tries;
 pub mod turns;
 pub mod usage;
+mod watch;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -48,6 +50,7 @@ use guildhall_domain::{
 use guildhall_store::Store;
 use guildhall_world::{
     blobs::Blobs, confined::Confined, digests::Digests, disk, process_tree::ProcessTrees,
+    watching::Watching,
 };
 use tokio::sync::{Notify, broadcast};
 
@@ -55,6 +58,7 @@ pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
+pub use guildhall_world::places::Places;
 /// Where the programs of runtimes are looked for.
 pub use guildhall_world::runtimes::Programs;
 pub use start::{Auth, Opening};
@@ -82,6 +86,11 @@ struct Inner {
     /// Sessions with something to do.
     live: sessions::Live,
     data_dir: PathBuf,
+    /// Where agents keep what is theirs.
+    places: Places,
+    watching: Arc<Watching>,
+    commands: Arc<commands::Kept>,
+    followed: Arc<session_tasks::Followed>,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
     door: Door,
@@ -192,6 +201,10 @@ impl Hall {
                 processes: sessions::Processes::default(),
                 live: sessions::Live::default(),
                 data_dir: parts.data_dir,
+                places: parts.places,
+                watching: Arc::default(),
+                commands: Arc::default(),
+                followed: Arc::default(),
                 log_id: parts.log_id,
                 door: parts.door,
                 passwords: Passwords::new(),

@@ -17,8 +17,8 @@ use guildhall_store::{
     settings::{self, Configured},
 };
 use guildhall_world::{
-    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, runtimes::Programs,
-    setup_code, users,
+    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, places::Places,
+    runtimes::Programs, setup_code, users,
 };
 
 use crate::{
@@ -42,6 +42,8 @@ pub struct Opening {
     pub programs: Programs,
     /// What agents are started with.
     pub launching: Launching,
+    /// Where agents keep what is theirs.
+    pub places: Places,
     /// How people are told apart.
     pub auth: Auth,
     /// The settings that file, environment and flags name.
@@ -89,6 +91,7 @@ pub(crate) struct Parts {
     pub(crate) digests: Digests,
     pub(crate) launching: Launching,
     pub(crate) data_dir: PathBuf,
+    pub(crate) places: Places,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
     pub(crate) started_at: Moment,
@@ -113,6 +116,7 @@ impl Hall {
             runtimes,
             programs,
             launching,
+            places,
             auth,
             configured,
             streams,
@@ -172,6 +176,7 @@ impl Hall {
             digests,
             launching,
             data_dir,
+            places,
             log_id,
             door,
             started_at,
@@ -183,6 +188,7 @@ impl Hall {
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
         crate::turns::start(&hall);
+        crate::watch::start(&hall);
         Ok(hall)
     }
 }

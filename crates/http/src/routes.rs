@@ -7,9 +7,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, attachments, authors, callers, canvas, capabilities, entries, export,
-        interactions, keys, members, messages, operating, reactions, read_cursors, rooms, runtimes,
-        search, sessions, settings, sign_ins, signals, streams, threads, tokens, turns, usage,
+        accounts, agents, attachments, authors, callers, canvas, capabilities, commands, entries,
+        export, interactions, keys, members, messages, operating, reactions, read_cursors, rooms,
+        runtimes, search, session_tasks, sessions, settings, sign_ins, signals, streams, threads,
+        tokens, turns, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -89,6 +90,8 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(messages::list, messages::send))
         .routes(routes!(messages::queue))
         .routes(routes!(messages::reword, messages::remove))
+        .routes(routes!(session_tasks::list))
+        .routes(routes!(commands::list))
         // Settings
         .routes(routes!(settings::get, settings::change))
         // Operating

@@ -297,6 +297,33 @@ pub fn newest(db: &Rx<'_>, session: SessionId, limit: u32) -> Result<Vec<Message
     filled(db, session, messages)
 }
 
+/// The messages of a session with their tool calls and plans and nothing else, oldest first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn with_work(db: &Rx<'_>, session: SessionId) -> Result<Vec<Message>> {
+    let rows = db.all(
+        &format!(
+            "SELECT {COLUMNS}, p.body FROM messages m
+             JOIN message_parts p ON p.message_id = m.id AND p.kind = 'json'
+             WHERE m.session_id = $1 AND m.seq IS NOT NULL ORDER BY m.seq, p.place"
+        ),
+        [session.as_bytes()],
+        |row| Ok((read(row)?, part(row, 8)?)),
+    )?;
+    let mut messages: Vec<Message> = Vec::new();
+    for (message, part) in rows {
+        match messages.last_mut() {
+            Some(last) if last.id == message.id => last.parts.push(part),
+            _ => messages.push(Message {
+                parts: vec![part],
+                ..message
+            }),
+        }
+    }
+    Ok(messages)
+}
+
 /// Fills in the parts of consecutive messages, in one query.
 fn filled(db: &Rx<'_>, session: SessionId, mut messages: Vec<Message>) -> Result<Vec<Message>> {
     let (Some(first), Some(last)) = (messages.first(), messages.last()) else {

@@ -1,12 +1,14 @@
 //! Sessions: rows, lists, and the turns that ran in them.
 
+use std::collections::HashSet;
+
 use guildhall_domain::{
     Moment, Result,
     ids::{AgentId, MessageId, RoomId, SessionId, SessionTurnId},
     sessions::{Acknowledgement, Origin, Session, SessionState, TurnOutcome},
     usage::{Figures, Meter, Usage},
 };
-use rusqlite::Row;
+use rusqlite::{Row, params_from_iter};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -29,6 +31,15 @@ pub struct Filter {
     pub agent: Option<AgentId>,
     /// In this folder.
     pub cwd: Option<String>,
+}
+
+impl Filter {
+    /// Whether a session is asked for.
+    pub fn takes(&self, session: &Session) -> bool {
+        self.state.is_none_or(|state| state == session.state)
+            && self.agent.is_none_or(|agent| agent == session.agent_id)
+            && self.cwd.as_ref().is_none_or(|cwd| *cwd == session.cwd)
+    }
 }
 
 /// Where a page of sessions begins: behind the session changed then, by this id.
@@ -128,6 +139,33 @@ pub fn busy(db: &Rx<'_>) -> Result<Vec<Session>> {
         read,
     )
 }
+
+/// Which of these runtimes' own ids are those of our sessions.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn runtime_ids_among<'a>(
+    db: &Rx<'_>,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<HashSet<String>> {
+    let names: Vec<&str> = names.collect();
+    let mut known = HashSet::new();
+    for names in names.chunks(NAMES_AT_ONCE) {
+        let places: Vec<String> = (1..=names.len()).map(|n| format!("${n}")).collect();
+        known.extend(db.all(
+            &format!(
+                "SELECT runtime_session_id FROM sessions WHERE runtime_session_id IN ({})",
+                places.join(", ")
+            ),
+            params_from_iter(names),
+            |row| row.get::<_, String>(0),
+        )?);
+    }
+    Ok(known)
+}
+
+/// Names one question to the engine holds.
+const NAMES_AT_ONCE: usize = 500;
 
 /// The agent of a session.
 ///

@@ -74,7 +74,7 @@ impl TestHall {
             runtime: "rehearsal".to_owned(),
             runtime_session_id: String::new(),
             title: String::new(),
-            cwd: "/work".to_owned(),
+            cwd: "/w".to_owned(),
             permission_mode: "default".to_owned(),
             model: String::new(),
             effort: String::new(),

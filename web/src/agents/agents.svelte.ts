@@ -6,9 +6,7 @@ import type { Agent, Author } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
-
-/** The runtime that only plays back a script; wherever its name stands, it says so. */
-export const SCRIPTED_RUNTIME = 'rehearsal';
+import { SCRIPTED_RUNTIME } from '../runtimes/runtimes.svelte';
 
 class Agents {
   loaded = $state(false);

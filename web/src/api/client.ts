@@ -26,7 +26,7 @@ export const onRefusal = new Set<(refusal: ApiError) => void>();
 /** Entries a page holds at most, and authors alike. Source: contract 1.6. */
 const PAGE_MAX = 200;
 
-async function reading<Body>(asked: Promise<Answer<Body>>): Promise<Reading<Body>> {
+export async function reading<Body>(asked: Promise<Answer<Body>>): Promise<Reading<Body>> {
   let answer: Answer<Body>;
   try {
     answer = await asked;
@@ -40,7 +40,7 @@ async function reading<Body>(asked: Promise<Answer<Body>>): Promise<Reading<Body
   return { body: answer.data as Body, seq: Number(answer.response.headers.get('x-event-seq') ?? 0) };
 }
 
-async function changed<Body>(asked: Promise<Answer<Body>>): Promise<Body> {
+export async function changed<Body>(asked: Promise<Answer<Body>>): Promise<Body> {
   return (await reading(asked)).body;
 }
 

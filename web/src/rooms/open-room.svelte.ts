@@ -10,6 +10,7 @@ import { Timeline } from '../entries/timeline.svelte';
 import type { HallEvent, Signal } from '../events/frames';
 import { readAndFold } from '../events/reading';
 import { OpenThread } from '../threads/open-thread.svelte';
+import { RoomTurns } from '../turns/room-turns.svelte';
 import { roomIdOf } from './fold';
 import { rooms } from './rooms.svelte';
 
@@ -22,6 +23,7 @@ export class OpenRoom {
   readonly timeline: Timeline;
   readonly uploads: Uploads;
   readonly canvas: Canvas;
+  readonly turns: RoomTurns;
   detail = $state.raw<RoomDetail | null>(null);
   error = $state<unknown>(null);
   /** Entries above this were unread when the room was opened: the "new" line stands there. */
@@ -49,6 +51,7 @@ export class OpenRoom {
     this.timeline = new Timeline(id);
     this.uploads = new Uploads(id);
     this.canvas = new Canvas(id);
+    this.turns = new RoomTurns(id);
   }
 
   /** The listing's row is the truer one for counts and title; the detail stands in until it is there. */
@@ -80,7 +83,7 @@ export class OpenRoom {
   async open(): Promise<void> {
     await this.loadDetail();
     this.#markNew();
-    if (!this.error) await Promise.all([this.timeline.loadNewest(), this.canvas.load()]);
+    if (!this.error) await Promise.all([this.timeline.loadNewest(), this.canvas.load(), this.turns.load()]);
   }
 
   /** Comes back to a room that was kept true meanwhile. */
@@ -97,7 +100,7 @@ export class OpenRoom {
   /** After a reset: everything again, while scroll, drafts and the "new" line stay. */
   async reload(): Promise<void> {
     await this.loadDetail();
-    await Promise.all([this.timeline.loadNewest(), this.canvas.load()]);
+    await Promise.all([this.timeline.loadNewest(), this.canvas.load(), this.turns.load()]);
     for (const thread of this.#threads.values()) void thread.load();
   }
 
@@ -118,6 +121,7 @@ export class OpenRoom {
     this.canvas.fold(event);
     if (roomIdOf(event) !== this.id && event.scope !== `room:${this.id}`) return;
     this.timeline.fold(event);
+    this.turns.fold(event);
     for (const thread of this.#threads.values()) thread.fold(event);
     this.#foldDetail(event);
   }

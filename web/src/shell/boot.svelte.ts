@@ -7,9 +7,16 @@ import { agents } from '../agents/agents.svelte';
 import { tokens } from '../agents/tokens.svelte';
 import { api } from '../api/client';
 import { authors } from '../authors/authors.svelte';
+import { commandLists } from '../commands/commands.svelte';
 import { stream } from '../events/stream.svelte';
+import { asks } from '../interactions/asks.svelte';
 import { openRooms } from '../rooms/open-room.svelte';
 import { rooms } from '../rooms/rooms.svelte';
+import { runtimes } from '../runtimes/runtimes.svelte';
+import { openSessions } from '../sessions/open-session.svelte';
+import { sessions } from '../sessions/sessions.svelte';
+import { terminal } from '../sessions/terminal.svelte';
+import { taskLists } from '../session-tasks/task-lists.svelte';
 import { settings } from '../settings/settings.svelte';
 import { threads } from '../threads/threads.svelte';
 import { toasts } from '../ui/toasts.svelte';
@@ -28,6 +35,9 @@ class Boot {
       if (session.need !== '') return;
       await Promise.all([authors.load(), rooms.load(), agents.load()]);
       this.#listen(health.body.logId);
+      // Each says itself what became of it; the rest of the page does not wait for it.
+      void sessions.load();
+      void asks.load();
       this.ready = true;
     } catch (error) {
       this.error = error;
@@ -45,6 +55,13 @@ class Boot {
       accounts.fold(event);
       keys.fold(event);
       settings.fold(event);
+      sessions.fold(event);
+      asks.fold(event);
+      openSessions.fold(event);
+      terminal.fold(event);
+      taskLists.fold(event);
+      commandLists.fold(event);
+      runtimes.fold(event);
     });
     stream.onSignal(openRooms.foldSignal);
     stream.onReset(() => {
@@ -53,6 +70,12 @@ class Boot {
       tokens.reload();
       threads.reload();
       settings.reload();
+      void sessions.load();
+      void asks.load();
+      openSessions.reload();
+      taskLists.reload();
+      commandLists.reload();
+      runtimes.reload();
     });
     stream.start(Math.min(authors.seq, rooms.seq, agents.seq), logId);
   }

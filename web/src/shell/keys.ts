@@ -1,14 +1,18 @@
 /** The page's keys; single letters are dead in text fields and while a dialog is open. */
 
+import { asks } from '../interactions/asks.svelte';
 import { rooms } from '../rooms/rooms.svelte';
 import { layout } from './layout.svelte';
-import { roomPath } from './route';
+import { letters } from './letters.svelte';
+import { askPath, roomPath } from './route';
 import { router } from './router.svelte';
 
 /** After `g` the second letter must come within this time. */
 const CHORD_MS = 1_500;
 
-const places: Record<string, string> = { h: '/', r: '/rooms', a: '/agents', p: '/people', s: '/settings', t: '/threads', f: '/search' };
+const places: Record<string, string> = {
+  h: '/', a: '/asks', r: '/rooms', w: '/sessions', e: '/agents', p: '/people', u: '/usage', s: '/settings', t: '/threads', f: '/search',
+};
 
 let chordUntil = 0;
 
@@ -28,7 +32,7 @@ function onCommand(key: string): boolean {
     layout.toggleRail();
     return true;
   }
-  if (key === '.' && router.route.view === 'room') {
+  if (key === '.' && (router.route.view === 'room' || router.route.view === 'session')) {
     layout.togglePanel(router.route.id);
     return true;
   }
@@ -36,6 +40,7 @@ function onCommand(key: string): boolean {
 }
 
 function onLetter(event: KeyboardEvent): boolean {
+  if (!letters.on) return false;
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector('dialog[open]')) {
     return false;
   }
@@ -54,8 +59,9 @@ function onLetter(event: KeyboardEvent): boolean {
       layout.keys = true;
       return true;
     case 'n': {
-      const next = rooms.news[0];
-      if (next) router.go(roomPath(next.id));
+      const [ask, news] = [asks.pending[0], rooms.news[0]];
+      if (ask) router.go(askPath(ask.id));
+      else if (news) router.go(roomPath(news.id));
       return true;
     }
     case 'j':
@@ -66,7 +72,7 @@ function onLetter(event: KeyboardEvent): boolean {
   }
 }
 
-/** Moves focus through the items of the view: rooms, entries, people, agents. */
+/** Moves focus through the items of the view: asks, sessions, rooms, entries, people, agents. */
 function step(by: 1 | -1): boolean {
   const items = [...document.querySelectorAll<HTMLElement>('main [data-item]')];
   if (items.length === 0) return false;

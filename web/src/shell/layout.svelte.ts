@@ -3,10 +3,12 @@
 import { keep, kept } from '../ui/storage';
 
 const RAIL = 'guildhall.rail';
-/** What the right panel can show of a room; each has a width of its own, in pixels. */
+/** What the right panel can show of a room or a session; each has a width of its own, in pixels. */
 export const panels = {
   members: { key: 'guildhall.panel-width', min: 240, usual: 300, max: 560 },
   canvas: { key: 'guildhall.canvas-width', min: 320, usual: 480, max: 1100 },
+  turns: { key: 'guildhall.turns-width', min: 280, usual: 360, max: 640 },
+  plan: { key: 'guildhall.plan-width', min: 240, usual: 320, max: 640 },
 } as const;
 export type Panel = keyof typeof panels;
 
@@ -19,14 +21,19 @@ class Layout {
   keys = $state(false);
   /** At phone width the panel is a full-screen sheet and starts closed. */
   narrow = $state(false);
-  widths = $state<Record<Panel, number>>({ members: panels.members.usual, canvas: panels.canvas.usual });
+  widths = $state<Record<Panel, number>>({
+    members: panels.members.usual,
+    canvas: panels.canvas.usual,
+    turns: panels.turns.usual,
+    plan: panels.plan.usual,
+  });
 
   #wide = $state<Record<string, boolean>>({});
   #shows = $state<Record<string, Panel>>({});
   #sheet = $state(false);
 
   constructor() {
-    for (const panel of ['members', 'canvas'] as const) this.setPanelWidth(panel, Number(kept(panels[panel].key)) || panels[panel].usual);
+    for (const panel of Object.keys(panels) as Panel[]) this.setPanelWidth(panel, Number(kept(panels[panel].key)) || panels[panel].usual);
     const narrow = matchMedia('(max-width: 900px)');
     this.narrow = narrow.matches;
     narrow.addEventListener('change', () => {
@@ -46,7 +53,8 @@ class Layout {
 
   /** Which panel the room shows when it shows one. */
   panelOf(roomId: string): Panel {
-    return this.#shows[roomId] ?? (kept(shownKey(roomId)) === 'canvas' ? 'canvas' : 'members');
+    const stored = kept(shownKey(roomId));
+    return this.#shows[roomId] ?? (stored === 'canvas' || stored === 'turns' ? stored : 'members');
   }
 
   shows(roomId: string, panel: Panel): boolean {

@@ -1,17 +1,21 @@
-/** What the palette finds: rooms, people, agents and commands. */
+/** What the palette finds: asks, sessions, rooms, people, agents and commands. */
 
 import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
 import type { Hit } from '../api/types';
 import { authors } from '../authors/authors.svelte';
+import { asks } from '../interactions/asks.svelte';
 import { openDm } from '../rooms/deeds';
 import { newRoom } from '../rooms/new-room.svelte';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
+import { newSession } from '../sessions/new-session.svelte';
+import { sessions, titleOf } from '../sessions/sessions.svelte';
 import { sectionsFor } from '../settings/sections';
+import { visible } from '../text/pieces';
 import type { IconName } from '../ui/icons';
 import { layout } from './layout.svelte';
 import { places } from './places';
-import { agentPath, entryPath, roomPath, searchPath, settingsPath } from './route';
+import { agentPath, askPath, entryPath, roomPath, searchPath, sessionPath, settingsPath } from './route';
 import { router } from './router.svelte';
 import { theme } from './theme.svelte';
 
@@ -27,7 +31,7 @@ export type Finding = {
 };
 
 export function findings(): Finding[] {
-  return [...roomFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
+  return [...askFindings(), ...sessionFindings(), ...roomFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
 }
 
 /** An entry that holds the words. */
@@ -54,6 +58,28 @@ export function searchFinding(query: string): Finding {
     words: '',
     deed: () => router.go(searchPath(query)),
   };
+}
+
+function askFindings(): Finding[] {
+  return asks.pending.map((ask) => ({
+    key: `ask ${ask.id}`,
+    icon: 'ask',
+    name: visible(ask.title || ask.toolName || 'An agent asks'),
+    note: 'needs you',
+    words: `ask ${ask.title}`,
+    deed: () => router.go(askPath(ask.id)),
+  }));
+}
+
+function sessionFindings(): Finding[] {
+  return sessions.open.map((session) => ({
+    key: `session ${session.id}`,
+    icon: 'session',
+    name: visible(titleOf(session)),
+    note: agents.get(session.agentId)?.name ?? 'session',
+    words: `${session.title} ${agents.get(session.agentId)?.name ?? ''}`,
+    deed: () => router.go(sessionPath(session.id)),
+  }));
 }
 
 function roomFindings(): Finding[] {
@@ -113,13 +139,14 @@ function commands(): Finding[] {
   });
   const here = router.route;
   return [
+    command('New session', 'plus', 'command', () => newSession.open()),
     command('New channel', 'plus', 'command', () => newRoom.open('channel')),
     command('New direct message', 'plus', 'command', () => newRoom.open('dm')),
     command('Light theme', 'sun', 'command', () => theme.set('light')),
     command('Dark theme', 'moon', 'command', () => theme.set('dark')),
     command('Theme of the system', 'auto', 'command', () => theme.set('auto')),
     command('Left rail', 'rail', 'Ctrl B', layout.toggleRail),
-    ...(here.view === 'room' ? [command('Right panel', 'panel', 'Ctrl .', () => layout.togglePanel(here.id))] : []),
+    ...(here.view === 'room' || here.view === 'session' ? [command('Right panel', 'panel', 'Ctrl .', () => layout.togglePanel(here.id))] : []),
     command('Keys', 'keyboard', '?', () => (layout.keys = true)),
     command('Search all entries', 'search', 'g f', () => router.go('/search')),
     command('Threads', 'reply', 'g t', () => router.go('/threads')),

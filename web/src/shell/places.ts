@@ -3,12 +3,23 @@
 import type { IconName } from '../ui/icons';
 import type { Route } from './route';
 
-export type Place = { path: string; name: string; icon: IconName; keys: string; views: Route['view'][] };
+export type Place = {
+  path: string;
+  name: string;
+  icon: IconName;
+  keys: string;
+  views: Route['view'][];
+  /** Stands in the bottom bar of a phone itself; the others stand behind "More". */
+  first?: boolean;
+};
 
 export const places: Place[] = [
-  { path: '/', name: 'Home', icon: 'home', keys: 'g h', views: ['home'] },
-  { path: '/rooms', name: 'Rooms', icon: 'rooms', keys: 'g r', views: ['rooms', 'room', 'threads'] },
-  { path: '/agents', name: 'Agents', icon: 'agents', keys: 'g a', views: ['agents', 'agent'] },
+  { path: '/', name: 'Home', icon: 'home', keys: 'g h', views: ['home'], first: true },
+  { path: '/asks', name: 'Asks', icon: 'ask', keys: 'g a', views: ['asks'], first: true },
+  { path: '/rooms', name: 'Rooms', icon: 'rooms', keys: 'g r', views: ['rooms', 'room', 'threads'], first: true },
+  { path: '/sessions', name: 'Sessions', icon: 'session', keys: 'g w', views: ['sessions', 'session'], first: true },
+  { path: '/agents', name: 'Agents', icon: 'agents', keys: 'g e', views: ['agents', 'agent'] },
   { path: '/people', name: 'People', icon: 'people', keys: 'g p', views: ['people'] },
+  { path: '/usage', name: 'Usage', icon: 'chart', keys: 'g u', views: ['usage'] },
   { path: '/settings', name: 'Settings', icon: 'gear', keys: 'g s', views: ['settings'] },
 ];

@@ -8,6 +8,11 @@ test('every view has its address', () => {
   expect(routeOf('/rooms/r1')).toEqual({ view: 'room', id: 'r1' });
   expect(routeOf('/agents/a1')).toEqual({ view: 'agent', id: 'a1' });
   expect(routeOf('/people')).toEqual({ view: 'people' });
+  expect(routeOf('/asks')).toEqual({ view: 'asks', ask: '' });
+  expect(routeOf('/asks/i1')).toEqual({ view: 'asks', ask: 'i1' });
+  expect(routeOf('/sessions')).toEqual({ view: 'sessions' });
+  expect(routeOf('/sessions/s1')).toEqual({ view: 'session', id: 's1' });
+  expect(routeOf('/usage')).toEqual({ view: 'usage' });
   expect(routeOf('/threads')).toEqual({ view: 'threads' });
   expect(routeOf('/search')).toEqual({ view: 'search' });
   expect(routeOf('/settings')).toEqual({ view: 'settings', section: '' });

@@ -6,6 +6,11 @@ export type Route =
   /** `thread` = the entry whose thread stands beside the room. */
   | { view: 'room'; id: string; thread?: string }
   | { view: 'threads' }
+  /** `ask` is `""` at `/asks` itself. */
+  | { view: 'asks'; ask: string }
+  | { view: 'sessions' }
+  | { view: 'session'; id: string }
+  | { view: 'usage' }
   | { view: 'agents' }
   | { view: 'agent'; id: string }
   | { view: 'people' }
@@ -14,7 +19,7 @@ export type Route =
   | { view: 'settings'; section: string }
   | { view: 'unknown'; path: string };
 
-const PLAIN = ['rooms', 'threads', 'agents', 'people', 'search'] as const;
+const PLAIN = ['rooms', 'threads', 'sessions', 'agents', 'people', 'usage', 'search'] as const;
 
 /** Reads a path such as `/rooms/0199…`; whatever has no view is `unknown`, never another view. */
 export function routeOf(path: string): Route {
@@ -24,11 +29,14 @@ export function routeOf(path: string): Route {
   if (parts.length === 1) {
     if (first === '') return { view: 'home' };
     if (first === 'settings') return { view: 'settings', section: '' };
+    if (first === 'asks') return { view: 'asks', ask: '' };
     const plain = PLAIN.find((view) => view === first);
     if (plain) return { view: plain };
   } else if (parts.length === 2 && second !== undefined) {
     if (first === 'rooms') return { view: 'room', id: second };
     if (first === 'agents') return { view: 'agent', id: second };
+    if (first === 'sessions') return { view: 'session', id: second };
+    if (first === 'asks') return { view: 'asks', ask: second };
     if (first === 'settings') return { view: 'settings', section: second };
   } else if (parts.length === 4 && first === 'rooms' && third === 't' && second !== undefined && fourth !== undefined) {
     return { view: 'room', id: second, thread: fourth };
@@ -49,6 +57,8 @@ export const roomPath = (roomId: string): string => `/rooms/${encodeURIComponent
 export const entryPath = (roomId: string, entryId: string): string => `${roomPath(roomId)}?entry=${encodeURIComponent(entryId)}`;
 export const threadPath = (roomId: string, rootEntryId: string): string => `${roomPath(roomId)}/t/${encodeURIComponent(rootEntryId)}`;
 export const agentPath = (agentId: string): string => `/agents/${encodeURIComponent(agentId)}`;
+export const sessionPath = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;
+export const askPath = (askId: string): string => `/asks/${encodeURIComponent(askId)}`;
 export const searchPath = (query: string): string => (query === '' ? '/search' : `/search?q=${encodeURIComponent(query)}`);
 export const settingsPath = (section: string): string => `/settings/${section}`;
 export const documentPath = (roomId: string, documentId: string): string =>

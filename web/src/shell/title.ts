@@ -2,6 +2,7 @@
 
 import { agents } from '../agents/agents.svelte';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
+import { sessions, titleOf as titleOfSession } from '../sessions/sessions.svelte';
 import { sections } from '../settings/sections';
 import { roomPath, type Route } from './route';
 
@@ -14,6 +15,19 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       return [{ text: 'Rooms', path: '/rooms' }];
     case 'agents':
       return [{ text: 'Agents', path: '/agents' }];
+    case 'asks':
+      return [{ text: 'Asks', path: '/asks' }];
+    case 'sessions':
+      return [{ text: 'Sessions', path: '/sessions' }];
+    case 'session': {
+      const session = sessions.get(route.id);
+      return [
+        { text: 'Sessions', path: '/sessions' },
+        { text: session ? titleOfSession(session) : 'Session', path: '' },
+      ];
+    }
+    case 'usage':
+      return [{ text: 'Usage', path: '/usage' }];
     case 'people':
       return [{ text: 'People', path: '/people' }];
     case 'search':
@@ -45,7 +59,8 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
   }
 }
 
-export function titleOf(route: Route, mentions: number): string {
+/** `waiting` counts what names or needs the viewer: mentions and asks. */
+export function titleOf(route: Route, waiting: number): string {
   const here = crumbsOf(route).at(-1)?.text ?? '';
-  return `${mentions > 0 ? `(${mentions}) ` : ''}${here} · guildhall`;
+  return `${waiting > 0 ? `(${waiting}) ` : ''}${here} · guildhall`;
 }

@@ -25,6 +25,7 @@ const INFRASTRUCTURE: &[&str] = &[
     "tries",
     "blobs",
     "sweep",
+    "watch",
 ];
 
 /// Which area imports which, each for a reason given in ARCHITECTURE.md.

@@ -8,10 +8,10 @@ use crate::limits;
 pub fn grant_words(title: &str) -> String {
     let minutes = limits::GRANT_TTL_S / 60;
     format!(
-        "A person approved what you asked before you were interrupted: {}. If it is still right, \
-         make exactly this call again within {minutes} minutes; it will not be asked about \
+        "The call \"{}\" you asked about was approved; you may repeat it.\n\
+         Make exactly this call again within {minutes} minutes; it will not be asked about \
          again. Any other call is asked about as usual.",
-        quoted(title)
+        named(title)
     )
 }
 
@@ -25,6 +25,15 @@ pub fn answer_words(title: &str, answers: &Map<String, Value>) -> String {
         words.push_str(&format!("\n- {question}: {answer}"));
     }
     words
+}
+
+/// What a call is called.
+fn named(title: &str) -> &str {
+    if title.is_empty() {
+        "without a title"
+    } else {
+        title
+    }
 }
 
 /// The agent's own words, marked as such.
@@ -44,9 +53,13 @@ mod tests {
     #[test]
     fn an_agent_is_told_what_was_decided_and_how_far_it_reaches() {
         let words = grant_words("Run ls");
-        assert!(words.contains("\u{201c}Run ls\u{201d}") && words.contains("30 minutes"));
-        assert!(grant_words("").contains("a call without a title"));
-        let answers = json!({"way": "left", "steps": 3});
+        assert!(
+            words.starts_with("The call \"Run ls\" you asked about was approved"),
+            "{words}"
+        );
+        assert!(words.contains("30 minutes"), "{words}");
+        assert!(grant_words("").contains("without a title"));
+        let answers = json!({"steps": 3, "way": "left"});
         let words = answer_words("Which way?", answers.as_object().unwrap());
         assert!(words.ends_with("\n- steps: 3\n- way: \"left\""), "{words}");
     }

@@ -23,13 +23,21 @@ pub fn of_messages(messages: &[Message]) -> (Vec<Task>, bool) {
     (fold.tasks().to_vec(), fold.has_dropped())
 }
 
+/// Whether a tool call keeps a list of tasks.
+pub fn keeps_tasks(call: &ToolCall) -> bool {
+    operation(call).is_some()
+}
+
+fn operation(call: &ToolCall) -> Option<Operation> {
+    let names = [call.tool_name.trim(), call.title.trim()];
+    names
+        .into_iter()
+        .find_map(|name| Operation::asked(name, &call.input))
+}
+
 /// Takes a tool call when it keeps a list; answers whether it does.
 fn take(fold: &mut Fold, call: &ToolCall) -> bool {
-    let names = [call.tool_name.trim(), call.title.trim()];
-    let asked = names
-        .into_iter()
-        .find_map(|name| Operation::asked(name, &call.input));
-    let Some(operation) = asked else {
+    let Some(operation) = operation(call) else {
         return false;
     };
     fold.begin(&call.tool_call_id, operation);

@@ -129,11 +129,11 @@ mod tests {
     #[test]
     fn nothing_on_a_card_hides_and_nothing_of_a_change_is_left_out() {
         let ask = json!({
-            "title": "Edit\u{202e}", "toolName": "edit", "toolKind": "edit", "cwd": "/work",
+            "title": "Edit\u{202e}", "toolName": "edit", "toolKind": "edit", "cwd": "/w",
             "mode": "default", "input": {"count": 2, "path": "a\u{200b}", "text": "x\ny"},
             "inputTruncated": true, "opaque": true, "detached": true,
             "expiresAt": "2026-09-21T18:13:20.000Z", "questions": [],
-            "locations": [{"path": "/work/a", "line": 3}],
+            "locations": [{"path": "src/a", "line": 3}],
             "options": [{"optionId": "o", "name": "Yes\u{1b}[2J", "kind": "allow_once"}],
             "content": [
                 {"type": "diff", "path": "a", "oldText": "one\n", "newText": "t\u{feff}wo\r\n"},
@@ -145,9 +145,9 @@ mod tests {
             "Says       Edit\\u{202e}",
             "Tool       edit",
             "Does       edit",
-            "Folder     /work",
+            "Folder     /w",
             "Mode       default",
-            "Touches    /work/a:3",
+            "Touches    src/a:3",
             "Offers     allow_once: Yes\\u{1b}[2J (o)",
             "Refused at 2026-09-21T18:13:20.000Z",
             "Agent      gone; a yes waits 30 minutes for it",

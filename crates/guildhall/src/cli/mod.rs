@@ -13,6 +13,7 @@ mod bodies;
 mod canvas;
 mod cards;
 mod client;
+mod commands;
 mod content;
 mod desk;
 mod diff;
@@ -36,6 +37,7 @@ mod rooms;
 mod runtimes;
 mod search;
 mod server;
+mod session_tasks;
 mod sessions;
 mod settings;
 mod signals;
@@ -115,6 +117,11 @@ pub(crate) enum Command {
     Sessions(Noun<sessions::Verb>),
     /// What agents ask, and deciding on it
     Asks(Noun<asks::Verb>),
+    /// Lists what can be typed after a slash
+    #[command(
+        after_help = "Examples:\n  guildhall commands --cwd .\n  guildhall commands --cwd ~/work --refresh"
+    )]
+    Commands(Single<commands::Ask>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
     /// People's accounts, and signing in and out
@@ -197,6 +204,7 @@ impl Command {
             Self::Usage(it) => &it.common,
             Self::Sessions(it) => &it.common,
             Self::Asks(it) => &it.common,
+            Self::Commands(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
@@ -232,6 +240,7 @@ impl Command {
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
             Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
             Self::Asks(it) => asks::run(&desk, it.verb).await?,
+            Self::Commands(it) => commands::run(&desk, it.ask).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,

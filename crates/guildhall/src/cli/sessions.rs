@@ -13,6 +13,7 @@ use super::{
     failures::Failure,
     input,
     output::{Cell, View},
+    session_tasks,
     target::Target,
 };
 
@@ -58,6 +59,11 @@ pub(crate) enum Verb {
     /// Stops the turn that runs, and drops what waits
     #[command(after_help = "Example:\n  guildhall sessions cancel 0199… --keep-queue")]
     Cancel(Cancel),
+    /// Lists what the agent of a session means to do
+    #[command(
+        after_help = "Example:\n  guildhall sessions tasks 5b1f7c2e-8d34-4e0a-9c61-2f7d0a4be913"
+    )]
+    Tasks(session_tasks::Ask),
     /// Follows what happens in a session
     #[command(after_help = "Example:\n  guildhall sessions events 0199… --jsonl")]
     Events(Events),
@@ -329,6 +335,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &CANCELLED)
         }
+        Verb::Tasks(ask) => session_tasks::run(desk, &ask).await,
         Verb::Events(ask) => {
             let target = target(&ask.session).then("events");
             events::follow(desk, target, ask.position).await

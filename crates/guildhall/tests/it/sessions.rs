@@ -37,7 +37,7 @@ fn a_newcomer_talks_to_the_scripted_agent_approves_an_edit_and_sees_the_plan() {
     let end = t.turn_ended(&session, 1);
     assert_eq!(end["outcome"], "end_turn");
     assert_eq!(t.file("notes.md").as_deref(), Some("green\n"));
-    assert_eq!(t.words(&session), "Hello.Done.");
+    assert_eq!(t.words(&session), "Hello.\nDone.");
     let (_, tasks) = t
         .server
         .ask("GET", &format!("/api/sessions/{session}/tasks"), None);
@@ -273,7 +273,7 @@ fn no_mode_that_acts_unattended_is_in_force_without_a_persons_word() {
     assert_eq!(t.look(&session)["permissionMode"], "default");
 
     t.write("notes.md", "red\n");
-    t.send(&session, &["#mode autopilot", EDIT]);
+    t.send(&session, &["#mode autopilot"]);
     let refused = t.until(&session, "session_mode_refused", |_| true);
     assert_eq!(
         (&refused["attempted"], &refused["kept"]),
@@ -295,7 +295,7 @@ fn no_mode_that_acts_unattended_is_in_force_without_a_persons_word() {
         (200, &json!("autopilot"))
     );
     t.send(&session, &[EDIT]);
-    t.turn_ended(&session, 2);
+    t.turn_ended(&session, 3);
     assert_eq!(t.file("notes.md").as_deref(), Some("green\n"));
 }
 

@@ -18,9 +18,9 @@ use tokio::time::MissedTickBehavior;
 use super::asking;
 use crate::Hall;
 
-/// How often the chore looks at most while something waits, because the wall clock may jump;
-/// within it an agent hears of a deadline.
-const PERIOD: Duration = Duration::from_secs(1);
+/// How often the chore looks while something has a deadline; it does not sleep until then,
+/// because the wall clock may jump. An agent hears of a deadline within a second.
+const PERIOD: Duration = Duration::from_millis(500);
 
 impl Hall {
     /// Parks, refuses and lapses whatever is due; answers when the next row is.
@@ -89,24 +89,22 @@ pub(crate) fn start(hall: &Hall) {
         let mut period = tokio::time::interval(PERIOD);
         period.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let next = chore.end_due_interactions().await.unwrap_or_else(|error| {
-                if let Error::Fault(fault) = error {
-                    tracing::error!(error = ?fault, "due interactions could not be ended");
-                }
-                Some(chore.now().plus_seconds(1))
-            });
-            let wake = async {
-                match next {
-                    Some(next) => tokio::time::sleep(until(chore.now(), next)).await,
-                    // An ask brings an event; others wake the chore once a period at most.
-                    None => {
-                        period.tick().await;
-                        if head.changed().await.is_err() {
-                            // The store is gone, and with it everything to wait for.
-                            std::future::pending::<()>().await;
-                        }
+            let has_deadlines = match chore.end_due_interactions().await {
+                Ok(next) => next.is_some(),
+                Err(error) => {
+                    if let Error::Fault(fault) = error {
+                        tracing::error!(error = ?fault, "due interactions could not be ended");
                     }
+                    true
                 }
+            };
+            let wake = async {
+                // An ask brings an event; others wake the chore once a period at most.
+                if !has_deadlines && head.changed().await.is_err() {
+                    // The store is gone, and with it everything to wait for.
+                    std::future::pending::<()>().await;
+                }
+                period.tick().await;
             };
             tokio::select! {
                 () = wake => {}
@@ -114,10 +112,4 @@ pub(crate) fn start(hall: &Hall) {
             }
         }
     });
-}
-
-/// How long to wait for `next`, a period at most.
-fn until(now: Moment, next: Moment) -> Duration {
-    let ms = next.as_millis().saturating_sub(now.as_millis()).max(0);
-    PERIOD.min(Duration::from_millis(ms.unsigned_abs()))
 }

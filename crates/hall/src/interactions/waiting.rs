@@ -47,8 +47,10 @@ mod tests {
     #[tokio::test]
     async fn an_answer_reaches_whoever_waits_for_it_and_nobody_else() {
         let waiting = Waiting::default();
-        let (one, other) = ([1; 16], [2; 16]).into();
-        let ids = (ApprovalId::from_bytes(one), ApprovalId::from_bytes(other));
+        let ids = (
+            ApprovalId::from_bytes([1; 16]),
+            ApprovalId::from_bytes([2; 16]),
+        );
         let answer = waiting.park(ids.0);
         drop(waiting.park(ids.1));
         assert!(!waiting.answer(ids.1, Answer::Cancelled), "nobody waits");

@@ -249,7 +249,9 @@ impl Talk {
                 }
                 Next::Gone(ended) => break Err(ended.why),
                 Next::Ended(Ok(end)) => break Ok(self.hear_out(&mut inbox, end).await),
-                Next::Ended(Err(acp::LinkError::Gone(why))) => break Err(why),
+                Next::Ended(Err(acp::LinkError::Gone(why) | acp::LinkError::Protocol(why))) => {
+                    break Err(why);
+                }
                 Next::Ended(Err(error)) => {
                     self.drain(&mut inbox).await;
                     break Ok(self.end(TurnOutcome::Failed, &error.to_string()));

@@ -8,13 +8,12 @@ use guildhall_domain::{
     events::Event,
     ids::{AuthorId, MessageId, SessionId, SessionTurnId},
     limits,
+    session_tasks::keeps_tasks,
     transcript::{
         Message, MessageState, Part, PlanEntry, Role, TextKind, ToolCall, ToolCallPatch, ToolStatus,
     },
 };
 use guildhall_store::{Tx, messages};
-
-use crate::session_tasks;
 
 /// The agent's answer of one turn, as far as it was said.
 pub(super) struct Answer {
@@ -263,7 +262,7 @@ impl Writing {
                     }
                 }
                 Step::Call { place, call } => {
-                    tasks_changed |= session_tasks::is_task_tool(&call);
+                    tasks_changed |= keeps_tasks(&call);
                     let part = Part::ToolCall(*call);
                     messages::put_part(tx, self.message, place, &part)?;
                     let Part::ToolCall(tool_call) = part else {

@@ -35,7 +35,7 @@ pub(crate) use opening::of_room;
 pub(crate) use processes::Processes;
 pub(crate) use recovery::recover;
 
-use crate::{Hall, interactions, runtimes::capabilities_of, session_tasks};
+use crate::{Hall, interactions, runtimes::capabilities_of};
 
 /// Which sessions are listed: ours, those of the agents' own command lines, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +93,9 @@ impl Hall {
         // An agent is told of none but its own, and none of the terminal's is known to be.
         let of_terminal = match source {
             Source::Terminal | Source::All if own.is_none() => {
-                self.terminal_sessions(&filter, place).await?
+                let mut sessions = self.terminal_sessions(by).await?;
+                sessions.retain(|session| filter.takes(session) && is_behind(session, place));
+                sessions
             }
             Source::Guildhall | Source::Terminal | Source::All => Vec::new(),
         };
@@ -103,7 +105,7 @@ impl Hall {
                     Source::Guildhall | Source::All => sessions::page(db, &filter, place, limit)?,
                     Source::Terminal => Vec::new(),
                 };
-                sessions.extend(session_tasks::unknown(db, of_terminal)?);
+                sessions.extend(unknown(db, of_terminal)?);
                 sessions.sort_by_key(|session| std::cmp::Reverse((session.updated_at, session.id)));
                 let has_more = sessions.len() > limit as usize;
                 sessions.truncate(limit as usize);
@@ -223,6 +225,21 @@ impl Hall {
         self.inner.live.close(id);
         Ok(closed)
     }
+}
+
+/// Whether a session lies behind the place where a page begins.
+fn is_behind(session: &Session, place: Option<Place>) -> bool {
+    place.is_none_or(|place| (session.updated_at, session.id) < place)
+}
+
+/// The sessions of the terminal that are none of ours.
+fn unknown(db: &Rx<'_>, mut of_terminal: Vec<Session>) -> Result<Vec<Session>> {
+    let names = of_terminal
+        .iter()
+        .map(|session| session.runtime_session_id.as_str());
+    let ours = sessions::runtime_ids_among(db, names)?;
+    of_terminal.retain(|session| !ours.contains(&session.runtime_session_id));
+    Ok(of_terminal)
 }
 
 /// Closes a session in a transaction; answers its asks that ended with it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use guildhall_domain::{
     Error, Moment, Refusal, Result,
     agents::{Agent, AgentState, NewAgent},
-    callers::{Caller, Gate, Human, Owner},
+    callers::{AnyCaller, Caller, Gate, Human, Owner},
     events::Event,
     ids::{AgentId, AuthorId, RoomId, SessionId},
     limits,
@@ -103,7 +103,11 @@ impl Hall {
             None
         };
         let opened = match resumed {
-            Some(opened) => opened,
+            // What mode an agent takes up again, and what it says of it, differs.
+            Some(opened) => acp::Opened {
+                current_mode: None,
+                ..opened
+            },
             None => {
                 let opened = link
                     .open(ask(How::New))
@@ -208,7 +212,7 @@ impl Hall {
             ask.cwd = Some(self.working_folder(cwd).await?);
         }
         self.look_for_runtimes().await?;
-        let resumed = self.resumable(&ask).await?;
+        let resumed = self.resumable(by, &ask).await?;
         let id = ask.id.or(ask.resume);
         let id = id.unwrap_or_else(|| Self::new_id(SessionId::from_bytes));
         let (by, now, hall) = (*by.caller(), self.now(), self.clone());
@@ -327,11 +331,13 @@ impl Hall {
     }
 
     /// The runtime's own id of the session to go on with.
-    async fn resumable(&self, ask: &NewSession) -> Result<Option<String>> {
+    async fn resumable(&self, by: &Human, ask: &NewSession) -> Result<Option<String>> {
         let Some(id) = ask.resume else {
             return Ok(None);
         };
-        let known = self.terminal_session(id).await?;
+        let by = AnyCaller::admit(*by.caller())?;
+        let on_disk = self.terminal_sessions(&by).await?;
+        let known = on_disk.into_iter().find(|session| session.id == id);
         let known = known.ok_or(Refusal::NotFound(Thing::Session))?;
         Ok(Some(known.runtime_session_id))
     }

@@ -315,12 +315,14 @@ impl Hall {
             cwd: agent.cwd.clone(),
         };
         let link = process.link.clone();
+        let (runtime, cwd) = (agent.runtime.clone(), agent.cwd.clone());
         self.tasks().spawn("agent process", self.now(), async move {
             hall.tell_liveness(id).await;
             let ended = hall.watch_process(&slot, &link, desk, running).await;
             tracing::info!(agent = %id, why = %ended.why, "an agent's process ended");
             hall.revoke_process_token(id, token).await;
             hall.inner.processes.forget(id, &slot);
+            hall.forget_agent_commands(&runtime, &cwd);
             tell_end.send_replace(Some(ended));
             hall.tell_liveness(id).await;
         });
@@ -507,9 +509,12 @@ impl Desk {
             (session, listener.map(|(_, inbox)| inbox.clone()))
         };
         if let (Some(session), Some(Update::Commands(commands))) = (session, update) {
-            self.hall
-                .note_agent_commands(session, &self.runtime, &self.cwd, commands)
-                .await;
+            let noted =
+                self.hall
+                    .note_agent_commands(session, &self.runtime, &self.cwd, commands.clone());
+            if let Err(error) = noted.await {
+                tracing::warn!(?error, "an agent's commands could not be told");
+            }
             return;
         }
         match inbox {

@@ -16,10 +16,6 @@ mod starting;
 
 pub(crate) use considering::consider;
 pub(crate) use dispatcher::start;
-#[expect(
-    unused_imports,
-    reason = "sessions tell these of their turns in their own transactions"
-)]
 pub(crate) use ending::{awaits, began, ended, goes_on, reopen_by_person};
 pub(crate) use ending::{dismiss, dismiss_agent, dismiss_room, quiet, recover};
 pub(crate) use joining::{join_canvas_op, join_post};

@@ -67,7 +67,7 @@ async fn what_waits_is_listed_oldest_first_for_people_and_for_no_agent() {
         "id": first.id, "sessionId": session.id.to_string(), "toolCallId": "c1",
         "kind": "tool_call", "state": "pending", "title": "Run ls", "toolName": "bash",
         "toolKind": "execute", "input": {"command": "ls"}, "inputTruncated": false,
-        "content": [], "locations": [], "cwd": "/work", "mode": "default",
+        "content": [], "locations": [], "cwd": "/w", "mode": "default",
         "options": [
             {"optionId": "always", "name": "always", "kind": "allow_always"},
             {"optionId": "never", "name": "never", "kind": "reject_always"},

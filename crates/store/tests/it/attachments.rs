@@ -61,6 +61,7 @@ fn post(tx: &mut Tx<'_>, n: u8, digests: &[u8]) -> Result<Entry> {
         text: "look".to_owned(),
         thread_root: None,
         mention_spans: Vec::new(),
+        cascade: Default::default(),
         cascade: entries::Cascade {
             root: None,
             depth: 0,

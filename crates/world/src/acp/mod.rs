@@ -24,6 +24,8 @@ use guildhall_domain::{
     usage::{Cost, Tokens},
 };
 
+pub use guildhall_domain::commands::AgentCommand;
+
 pub use self::{
     errors::{EndKind, Ended, LinkError},
     link::AgentLink,
@@ -226,6 +228,10 @@ pub struct PromptEnd {
 
 /// Something the agent said unasked.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a handful wait in a channel, and most are updates"
+)]
 pub enum Said {
     /// What happens in a session.
     Update {
@@ -249,6 +255,10 @@ pub enum Said {
 
 /// What happens in a session.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "each is taken apart as soon as it is heard"
+)]
 pub enum Update {
     /// More words.
     Text(String),
@@ -277,15 +287,4 @@ pub enum Update {
     Cost(Cost),
     /// Something a person should know.
     Notice(String),
-}
-
-/// A slash command of the agent's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentCommand {
-    /// Its name without the slash.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// What to write after it, or `""`.
-    pub hint: String,
 }

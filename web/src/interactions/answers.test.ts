@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import type { Question } from '../api/agents-at-work';
+import { answersOf, firstValues, missing } from './answers';
+
+const question = (id: string, type: Question['type'], more: Partial<Question> = {}): Question => ({
+  id, title: id, description: '', type, options: [], required: false, default: null, ...more,
+});
+
+test('fields begin with the defaults, and nothing is chosen without one', () => {
+  const questions = [question('a', 'text', { default: 'x' }), question('b', 'boolean'), question('c', 'multi', { default: ['1', 2] }), question('d', 'number', { default: 3 })];
+  expect(firstValues(questions)).toEqual({ a: 'x', b: '', c: ['1', '2'], d: '3' });
+});
+
+test('what must be answered is told, and a number has to be one', () => {
+  const questions = [question('a', 'text', { required: true }), question('n', 'number'), question('m', 'multi', { required: true }), question('l', 'link', { required: true })];
+  expect(missing(questions, { a: '', n: 'x', m: [] })).toEqual(['a', 'n', 'm']);
+  expect(missing(questions, { a: 'x', n: '1.5', m: ['1'] })).toEqual([]);
+});
+
+test('only what was answered is sent', () => {
+  const questions = [question('a', 'text'), question('b', 'boolean'), question('m', 'multi'), question('l', 'link')];
+  expect(answersOf(questions, { a: '', b: 'false', m: ['1'], l: 'x' })).toEqual({ b: 'false', m: ['1'] });
+});

@@ -1,0 +1,36 @@
+/** A question form's values on their way from its fields to the server. Pure. */
+
+import type { Answers, Question } from '../api/agents-at-work';
+
+export type Values = Record<string, string | string[]>;
+
+/** What stands in the fields at first: the agent's own defaults, and nothing chosen where it gave none. */
+export function firstValues(questions: readonly Question[]): Values {
+  return Object.fromEntries(questions.map((question) => [question.id, firstValue(question)]));
+}
+
+function firstValue({ type, default: given }: Question): string | string[] {
+  if (type === 'multi') return Array.isArray(given) ? given.map(String) : [];
+  return given === null || given === undefined || type === 'link' ? '' : String(given);
+}
+
+/** Ids of questions that must be answered and are not, or hold no number where one belongs. */
+export function missing(questions: readonly Question[], values: Values): string[] {
+  return questions
+    .filter(({ id, type, required }) => {
+      const value = values[id] ?? '';
+      if (type === 'link') return false;
+      if (type === 'number' && value !== '' && !Number.isFinite(Number(value))) return true;
+      return required && value.length === 0;
+    })
+    .map(({ id }) => id);
+}
+
+/** What is sent: only what was answered. A link is opened, not answered. */
+export function answersOf(questions: readonly Question[], values: Values): Answers {
+  const given = questions.flatMap(({ id, type }): [string, string | string[]][] => {
+    const value = values[id] ?? '';
+    return type === 'link' || value.length === 0 ? [] : [[id, value]];
+  });
+  return Object.fromEntries(given);
+}

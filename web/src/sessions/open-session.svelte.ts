@@ -1,0 +1,230 @@
+/** A session one looks into: its messages, its queue, what one is sending, kept true by events. */
+
+import type { Message, Queued, ToolCall } from '../api/agents-at-work';
+import { work } from '../api/work';
+import { newKey } from '../entries/outbox';
+import type { HallEvent } from '../events/frames';
+import { readAndFold } from '../events/reading';
+import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
+import { taskLists } from '../session-tasks/task-lists.svelte';
+import { sessions } from './sessions.svelte';
+import { begun, merged, withText, withToolCall, type Appended } from './transcript';
+
+/** A text on its way, shown before the server answered. */
+export type Sending = { key: string; text: string; at: string; error: unknown };
+/** Something that happened beside the messages, told in a row of its own. */
+export type Aside = { key: string; at: string; text: string };
+
+const ASIDES_MAX = 20;
+
+export class OpenSession {
+  readonly id: string;
+  readonly tasks: SessionTasks;
+  messages = $state.raw<Message[]>([]);
+  queue = $state.raw<Queued[]>([]);
+  sending = $state.raw<Sending[]>([]);
+  asides = $state.raw<Aside[]>([]);
+  loaded = $state(false);
+  error = $state<unknown>(null);
+  /** Reads what came before; null when there is nothing before. */
+  older = $state.raw<string | null>(null);
+  readingOlder = $state(false);
+
+  session = $derived.by(() => sessions.get(this.id));
+  newest = $derived(this.messages.at(-1));
+
+  #seq = 0;
+  #turnId: string | null = null;
+  #reading: Promise<void> | null = null;
+  #again = false;
+
+  constructor(id: string) {
+    this.id = id;
+    this.tasks = taskLists.get(id);
+  }
+
+  async open(): Promise<void> {
+    try {
+      if (!this.session) sessions.put((await work.sessions.one(this.id)).body);
+    } catch (error) {
+      this.error = error;
+      return;
+    }
+    await Promise.all([this.refresh(), this.loadQueue(), this.tasks.load()]);
+  }
+
+  /** Reads the newest messages; a call while one is under way makes them be read once more. */
+  refresh = (): Promise<void> => {
+    if (this.#reading) {
+      this.#again = true;
+      return this.#reading;
+    }
+    this.#reading = this.#read().finally(() => {
+      this.#reading = null;
+      if (this.#again) {
+        this.#again = false;
+        void this.refresh();
+      }
+    });
+    return this.#reading;
+  };
+
+  async loadOlder(): Promise<void> {
+    if (this.older === null || this.readingOlder) return;
+    this.readingOlder = true;
+    try {
+      const { body } = await work.messages.page(this.id, this.older);
+      this.messages = merged(body.messages, this.messages);
+      this.older = body.nextCursor;
+    } finally {
+      this.readingOlder = false;
+    }
+  }
+
+  loadQueue = async (): Promise<void> => {
+    try {
+      this.queue = (await work.messages.queue(this.id)).body.queue;
+    } catch {
+      // Read again with the next change of it; the count stands in the session.
+    }
+  };
+
+  /** Sends a text, or sends one again that was not taken. */
+  async send(text: string, again?: string): Promise<void> {
+    const key = again ?? newKey();
+    const waits: Sending = { key, text, at: new Date().toISOString(), error: null };
+    this.sending = [...this.sending.filter((item) => item.key !== key), waits];
+    try {
+      const { outcome } = await work.messages.send(this.id, text, key);
+      await (outcome === 'queued' ? this.loadQueue() : this.refresh());
+      this.unsend(key);
+    } catch (error) {
+      this.sending = this.sending.map((item) => (item.key === key ? { ...item, error } : item));
+    }
+  }
+
+  /** Forgets a text that was not taken. */
+  unsend = (key: string): void => {
+    this.sending = this.sending.filter((item) => item.key !== key);
+  };
+
+  async editQueued(messageId: string, content: string): Promise<void> {
+    this.queue = (await work.messages.edit(this.id, messageId, content)).queue;
+  }
+
+  async removeQueued(messageId: string): Promise<void> {
+    this.queue = (await work.messages.unqueue(this.id, messageId)).queue;
+  }
+
+  /** After a reset: everything again. */
+  reload(): void {
+    void this.open();
+  }
+
+  fold(event: HallEvent): void {
+    if (event.scope !== `session:${this.id}`) return;
+    switch (event.type) {
+      case 'message_queued':
+      case 'message_removed':
+        void this.loadQueue();
+        break;
+      case 'session_mode_changed':
+        if (event.data.by !== 'person') this.#aside(event, `The ${event.data.by} changed the permission mode from “${event.data.from}” to “${event.data.to}”.`);
+        break;
+      case 'session_mode_refused':
+        this.#aside(event, `The agent tried the mode “${event.data.attempted}”, which nobody allowed. It stays in “${event.data.kept}”.`);
+        break;
+    }
+    this.#foldMessages(event);
+  }
+
+  #foldMessages(event: HallEvent): void {
+    if (event.seq <= this.#seq || !this.loaded) return;
+    switch (event.type) {
+      case 'turn_started':
+        this.#turnId = event.data.turnId as string;
+        // The person's message has no event of its own, and leaves the queue with its turn.
+        void this.refresh();
+        void this.loadQueue();
+        break;
+      case 'text_appended':
+        this.#append(event, event.data as Appended);
+        break;
+      case 'tool_call_updated':
+        this.#put(withToolCall(this.#messageOf(event), event.data.toolCall as ToolCall));
+        break;
+      case 'turn_ended':
+      case 'tasks_changed':
+      case 'session_notice':
+        void this.refresh();
+        break;
+    }
+  }
+
+  #append(event: HallEvent, appended: Appended): void {
+    const next = withText(this.#messageOf(event), appended);
+    if (next) this.#put(next);
+    else void this.refresh();
+  }
+
+  #messageOf(event: HallEvent): Message {
+    const messageId = event.data.messageId as string;
+    const seq = (this.messages.at(-1)?.seq ?? 0) + 1;
+    return this.messages.find(({ id }) => id === messageId) ?? begun(this.id, messageId, this.#turnId, seq, event.at);
+  }
+
+  #put(message: Message): void {
+    const at = this.messages.findLastIndex(({ id }) => id === message.id);
+    this.messages = at === -1 ? [...this.messages, message] : this.messages.with(at, message);
+  }
+
+  #aside({ seq, at }: HallEvent, text: string): void {
+    this.asides = [...this.asides.slice(1 - ASIDES_MAX), { key: String(seq), at, text }];
+  }
+
+  async #read(): Promise<void> {
+    try {
+      await readAndFold(
+        () => work.messages.page(this.id),
+        ({ messages, nextCursor }, seq) => {
+          this.#seq = seq;
+          // What was read before the newest page stays; what only events told is replaced by what was stored.
+          const oldest = messages.find((message) => message.seq > 0)?.seq ?? 0;
+          this.messages = merged(this.messages.filter((message) => message.seq < oldest), messages);
+          if (!this.loaded) this.older = nextCursor;
+          this.loaded = true;
+        },
+        (event) => event.scope === `session:${this.id}` && this.#foldMessages(event),
+      );
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+  }
+}
+
+const KEPT_MAX = 6;
+
+/** The sessions last looked into, kept true so that coming back costs nothing. */
+class OpenSessions {
+  #kept = new Map<string, OpenSession>();
+
+  get(id: string): OpenSession {
+    const session = this.#kept.get(id) ?? new OpenSession(id);
+    this.#kept.delete(id);
+    this.#kept.set(id, session);
+    const oldest = this.#kept.keys().next().value;
+    if (this.#kept.size > KEPT_MAX && oldest) this.#kept.delete(oldest);
+    return session;
+  }
+
+  fold = (event: HallEvent): void => {
+    for (const session of this.#kept.values()) session.fold(event);
+  };
+
+  reload = (): void => {
+    for (const session of this.#kept.values()) session.reload();
+  };
+}
+
+export const openSessions = new OpenSessions();

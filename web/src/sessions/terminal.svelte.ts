@@ -1,0 +1,43 @@
+/** Sessions that an agent's own command line made: read here, never written to. */
+
+import type { Session } from '../api/agents-at-work';
+import { work } from '../api/work';
+import type { HallEvent } from '../events/frames';
+
+class Terminal {
+  list = $state.raw<Session[]>([]);
+  loaded = $state(false);
+  error = $state<unknown>(null);
+  warnings = $state.raw<string[]>([]);
+  next = $state.raw<string | null>(null);
+
+  load = async (): Promise<void> => {
+    await this.#read(null);
+  };
+
+  more = async (): Promise<void> => {
+    if (this.next !== null) await this.#read(this.next);
+  };
+
+  /** A session the list does not hold may have begun. */
+  fold = (event: HallEvent): void => {
+    if (event.type !== 'tasks_changed' || !this.loaded) return;
+    const id = event.data.sessionId as string;
+    if (this.list.some((session) => session.id === id && session.origin === 'terminal')) void this.load();
+  };
+
+  async #read(cursor: string | null): Promise<void> {
+    try {
+      const { body } = await work.sessions.page('terminal', cursor ?? undefined);
+      this.list = cursor === null ? body.sessions : [...this.list, ...body.sessions];
+      this.next = body.nextCursor;
+      this.warnings = body.warnings.map((warning) => (typeof warning === 'string' ? warning : warning.message));
+      this.loaded = true;
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+  }
+}
+
+export const terminal = new Terminal();

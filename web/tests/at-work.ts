@@ -1,0 +1,42 @@
+/** What people do with agents at work, as the specs do it. */
+
+import type { Session } from '../src/api/agents-at-work';
+import { expect, type House } from './house';
+import type { Locator, Page } from '@playwright/test';
+
+/** Directives of the scripted agent, one a line. */
+export const call = (tool: string, input: unknown): string => `#call ${tool} ${JSON.stringify(input)}`;
+export const plan = (...steps: [string, 'pending' | 'in_progress' | 'completed'][]): string =>
+  `#plan ${JSON.stringify({ entries: steps.map(([content, status]) => ({ content, status })) })}`;
+
+export const prompt = (page: Page): Locator => page.getByRole('textbox', { name: 'Message to the agent' });
+
+export async function tell(page: Page, ...lines: string[]): Promise<void> {
+  await prompt(page).fill(lines.join('\n'));
+  await prompt(page).press('Enter');
+}
+
+/** Opens a session of the scripted agent over HTTP. */
+export function openSession(house: House, folder: string, more: Record<string, unknown> = {}): Promise<Session> {
+  return house.post('/api/sessions', { cwd: house.folder(folder), runtime: 'rehearsal', ...more });
+}
+
+export const send = (house: House, session: Session, ...lines: string[]): Promise<unknown> =>
+  house.post(`/api/sessions/${session.id}/messages`, { content: lines.join('\n') });
+
+export const cards = (page: Page): Locator => page.locator('[data-ask]');
+/** The one card that waits. */
+export const pending = (page: Page): Locator => cards(page).filter({ has: page.getByText(/^asks for/) });
+
+/** Gives the card the focus, as a person does who wants to answer. The buttons come alive by themselves. */
+export async function select(card: Locator): Promise<void> {
+  await card.getByRole('heading').click();
+}
+
+/** A button of a card waits until the card is armed, then it is pressed. */
+export async function answer(card: Locator, name: RegExp): Promise<void> {
+  await select(card);
+  await card.getByRole('button', { name }).click();
+}
+
+export const status = (page: Page, word: string): Promise<void> => expect(page.getByRole('main').locator('header').getByText(word)).toBeVisible();
