@@ -62,12 +62,6 @@ fn post(tx: &mut Tx<'_>, n: u8, digests: &[u8]) -> Result<Entry> {
         thread_root: None,
         mention_spans: Vec::new(),
         cascade: Default::default(),
-        cascade: entries::Cascade {
-            root: None,
-            depth: 0,
-            turn: None,
-            session: None,
-        },
         now: NOW,
     };
     let mut entry = entries::insert(tx, new)?;
