@@ -17,18 +17,24 @@ use guildhall_world::{
 use tokio::sync::mpsc;
 
 use super::{note_probed, probed, status, tell};
-use crate::Hall;
+use crate::{Hall, repeats::Once};
 
 impl Hall {
     /// Starts a runtime, opens a session in an empty folder, and keeps what it said.
     ///
-    /// What goes wrong is told in the answer's `problem` and is no error.
+    /// What goes wrong is told in the answer's `problem` and is no error. A repeat is answered as
+    /// the first time, though the runtime is started again before that is known.
     ///
     /// # Errors
     /// `NotFound` when there can be no such runtime.
     ///
     /// Source: contract 3.3.1.
-    pub async fn check_runtime(&self, by: &Owner, kind: &str) -> Result<RuntimeStatus> {
+    pub async fn check_runtime(
+        &self,
+        by: &Owner,
+        kind: &str,
+        once: Once<RuntimeStatus>,
+    ) -> Result<RuntimeStatus> {
         self.look_for_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let profile = registry
@@ -42,25 +48,27 @@ impl Hall {
         let of = Arc::clone(&registry);
         self.store()
             .write(move |tx| {
-                let problem = match tried {
-                    Ok(probed) => {
-                        note_probed(tx, &of, &profile.kind, probed, Some(actor), now)?;
-                        String::new()
-                    }
-                    Err(problem) => problem,
-                };
-                tell(
-                    tx,
-                    &of,
-                    &profile.kind,
-                    (Some(now), problem),
-                    Some(actor),
-                    now,
-                )?;
-                let version = of.installed_version(&profile.kind);
-                let probed = rows::probed(tx, &profile.kind, &version)?;
-                let told = rows::told(tx, &profile.kind)?;
-                Ok(status(&of, &profile, probed.as_ref(), told.as_ref()))
+                once.run(tx, now, |tx| {
+                    let problem = match tried {
+                        Ok(probed) => {
+                            note_probed(tx, &of, &profile.kind, probed, Some(actor), now)?;
+                            String::new()
+                        }
+                        Err(problem) => problem,
+                    };
+                    tell(
+                        tx,
+                        &of,
+                        &profile.kind,
+                        (Some(now), problem),
+                        Some(actor),
+                        now,
+                    )?;
+                    let version = of.installed_version(&profile.kind);
+                    let probed = rows::probed(tx, &profile.kind, &version)?;
+                    let told = rows::told(tx, &profile.kind)?;
+                    Ok(status(&of, &profile, probed.as_ref(), told.as_ref()))
+                })
             })
             .await
     }

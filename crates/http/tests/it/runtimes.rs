@@ -112,6 +112,13 @@ async fn a_check_that_fails_is_an_answer_with_a_problem() {
         .await
         .ok(200);
     events.none();
+    let again = t.owner().with("idempotency-key", "once");
+    let first = again.post("/api/runtimes/codex/check", json!({})).await;
+    t.pass(1);
+    let second = again.post("/api/runtimes/codex/check", json!({})).await;
+    assert_eq!(second.header("idempotency-replayed"), "true");
+    let checked = first.ok(200);
+    assert_eq!(second.ok(200), checked);
     // What was found stays known across a restart.
     t.restart_with_runtimes(Vec::new()).await;
     let list = owner.get("/api/runtimes").await.ok(200);

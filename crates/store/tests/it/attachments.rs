@@ -61,12 +61,7 @@ fn post(tx: &mut Tx<'_>, n: u8, digests: &[u8]) -> Result<Entry> {
         text: "look".to_owned(),
         thread_root: None,
         mention_spans: Vec::new(),
-        cascade: entries::Cascade {
-            root: None,
-            depth: 0,
-            turn: None,
-            session: None,
-        },
+        cascade: Default::default(),
         now: NOW,
     };
     let mut entry = entries::insert(tx, new)?;

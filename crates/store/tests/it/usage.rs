@@ -17,8 +17,10 @@ use guildhall_world::scratch::Scratch;
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
 
-/// Turns of session 1 or 2: when each ended, in days, its input tokens and its cost.
-const TURNS: [(u8, i64, Option<u64>, Option<(i64, &str)>); 6] = [
+/// A turn of session 1 or 2: when it ended, in days, its input tokens and its cost.
+type Turn = (u8, i64, Option<u64>, Option<(i64, &'static str)>);
+
+const TURNS: [Turn; 6] = [
     (1, 0, Some(10), Some((5, "USD"))),
     (1, 1, Some(20), Some((7, "EUR"))),
     (2, 1, Some(30), Some((1, "USD"))),
