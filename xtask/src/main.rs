@@ -9,6 +9,7 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
+mod agents;
 mod bench;
 mod ci;
 mod counts;
@@ -73,6 +74,12 @@ const VERBS: &[Verb] = &[
         about: "measure speed and memory beside the machine's own: `bench -- --quick`, `--json`",
         takes_arguments: true,
         run: bench::run,
+    },
+    Verb {
+        name: "agents",
+        about: "install the real agents that tests can drive, as pinned: `agents install`",
+        takes_arguments: true,
+        run: agents::run,
     },
 ];
 

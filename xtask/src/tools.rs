@@ -84,6 +84,24 @@ pub(crate) fn check_node() -> Result<()> {
     }
 }
 
+/// Checks that Node.js is there in at least this major version; 0 asks for none.
+///
+/// # Errors
+/// One sentence when it is missing or older.
+pub(crate) fn check_node_major(major_min: u32) -> Result<()> {
+    let version = on_path("node").and_then(|node| first_line(command(node).arg("--version")));
+    let major = version.as_deref().and_then(|version| {
+        let major = version.trim_start_matches('v').split('.').next()?;
+        major.parse::<u32>().ok()
+    });
+    if major.unwrap_or(0) >= major_min {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "Node.js {major_min} or newer is needed for this agent: install it and try again"
+    )))
+}
+
 /// Judges what `node --version` printed, `None` when it did not run.
 fn check_node_version(version: Option<&str>) -> Result<()> {
     let (major, minor) = NODE_MIN;

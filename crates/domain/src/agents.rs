@@ -44,7 +44,7 @@ impl ResponseMode {
 pub enum AgentState {
     /// Its runtime is there.
     Ready,
-    /// Its runtime is not registered here.
+    /// Its runtime is not installed here, or not registered any more.
     RuntimeMissing,
     /// It was taken off the registry.
     Retired,
@@ -87,92 +87,6 @@ pub struct Agent {
     pub updated_at: Moment,
 }
 
-/// A runtime agents can be bound to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Runtime {
-    /// Its type, `[a-z][a-z0-9-]{0,31}`.
-    pub kind: &'static str,
-    /// Its permission modes, the default first.
-    pub modes: &'static [PermissionMode],
-}
-
-/// A permission mode of a runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PermissionMode {
-    /// Its id.
-    pub id: &'static str,
-    /// Whether it acts without asking anybody, so that a person must acknowledge it.
-    pub autonomous: bool,
-}
-
-impl PermissionMode {
-    /// Holds an unattended mode back until a person acknowledged it.
-    ///
-    /// # Errors
-    /// [`Refusal::AutonomyNotAcknowledged`].
-    pub fn require_acknowledged(&self, acknowledged: bool) -> Result<(), Refusal> {
-        if self.autonomous && !acknowledged {
-            return Err(Refusal::AutonomyNotAcknowledged(self.id.to_owned()));
-        }
-        Ok(())
-    }
-}
-
-/// The scripted runtime that needs no key and no network. Source: contract 3.3, 3.4.
-pub const REHEARSAL: Runtime = Runtime {
-    kind: "rehearsal",
-    modes: &[
-        PermissionMode {
-            id: "default",
-            autonomous: false,
-        },
-        PermissionMode {
-            id: "accept-edits",
-            autonomous: false,
-        },
-        PermissionMode {
-            id: "plan",
-            autonomous: false,
-        },
-        PermissionMode {
-            id: "autopilot",
-            autonomous: true,
-        },
-    ],
-};
-
-/// The runtimes registered here.
-pub const RUNTIMES: &[Runtime] = &[REHEARSAL];
-
-impl Runtime {
-    /// The registered runtime of this type.
-    ///
-    /// # Errors
-    /// [`Refusal::UnknownRuntime`].
-    pub fn find(kind: &str) -> Result<&'static Self, Refusal> {
-        RUNTIMES
-            .iter()
-            .find(|runtime| runtime.kind == kind)
-            .ok_or(Refusal::UnknownRuntime)
-    }
-
-    /// The permission mode with this id.
-    ///
-    /// # Errors
-    /// [`Refusal::UnsupportedPermissionMode`].
-    pub fn mode(&self, id: &str) -> Result<&'static PermissionMode, Refusal> {
-        self.modes.iter().find(|mode| mode.id == id).ok_or_else(|| {
-            let supported = self.modes.iter().map(|mode| mode.id.to_owned()).collect();
-            Refusal::UnsupportedPermissionMode(supported)
-        })
-    }
-
-    /// The mode an agent starts with when none is asked for.
-    pub fn default_mode(&self) -> &'static str {
-        self.modes.first().map_or("", |mode| mode.id)
-    }
-}
-
 /// A registration, as asked for.
 #[derive(Clone, Debug)]
 pub struct NewAgent {
@@ -199,6 +113,22 @@ pub struct NewAgent {
 }
 
 impl NewAgent {
+    /// An agent of which nothing but the name is asked for.
+    pub fn named(name: String) -> Self {
+        Self {
+            name,
+            runtime: None,
+            cwd: String::new(),
+            description: String::new(),
+            response_mode: None,
+            permission_mode: None,
+            model: String::new(),
+            effort: String::new(),
+            join_team: true,
+            acknowledged_autonomy: false,
+        }
+    }
+
     /// Checks the shape of every field.
     ///
     /// # Errors
@@ -257,19 +187,13 @@ impl AgentPatch {
         check.done()
     }
 
-    /// The agent after the change.
+    /// The agent after the change; whether it may have the new mode is asked before.
     ///
     /// # Errors
-    /// [`Refusal::AgentRetired`], and the refusals of a new mode.
+    /// [`Refusal::AgentRetired`].
     pub fn apply(&self, agent: &Agent) -> Result<Agent, Refusal> {
         if agent.state == AgentState::Retired {
             return Err(Refusal::AgentRetired);
-        }
-        if let Some(mode) = &self.permission_mode
-            && *mode != agent.permission_mode
-        {
-            let mode = Runtime::find(&agent.runtime)?.mode(mode)?;
-            mode.require_acknowledged(self.acknowledged_autonomy)?;
         }
         let take = |new: &Option<String>, old: &String| new.clone().unwrap_or_else(|| old.clone());
         Ok(Agent {
@@ -296,37 +220,5 @@ fn check_options(check: &mut Check, model: Option<&str>, effort: Option<&str>) {
             check.chars(field, text, 0, limits::AGENT_OPTION_CHARS_MAX);
             check.one_line(field, text);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unattended_mode_needs_an_acknowledgement() {
-        let supported = REHEARSAL
-            .modes
-            .iter()
-            .map(|mode| mode.id.to_owned())
-            .collect();
-        let autonomy = Refusal::AutonomyNotAcknowledged("autopilot".to_owned());
-        for (mode, acknowledged, expected) in [
-            ("default", false, Ok(())),
-            ("plan", false, Ok(())),
-            ("autopilot", false, Err(autonomy)),
-            ("autopilot", true, Ok(())),
-            (
-                "yolo",
-                true,
-                Err(Refusal::UnsupportedPermissionMode(supported)),
-            ),
-        ] {
-            let outcome = REHEARSAL
-                .mode(mode)
-                .and_then(|mode| mode.require_acknowledged(acknowledged));
-            assert_eq!(outcome, expected, "{mode}");
-        }
-        assert_eq!(Runtime::find("claude-code"), Err(Refusal::UnknownRuntime));
     }
 }

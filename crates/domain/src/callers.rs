@@ -39,6 +39,8 @@ pub enum Credential {
     LocalToken,
     /// An agent token, live when it was looked up.
     AgentToken(TokenId),
+    /// A connection made by a process of the agent's own tree, as the kernel tells.
+    Process,
 }
 
 /// Who the caller is.
@@ -64,6 +66,9 @@ pub struct Caller {
     /// Whether it is a person who still has the password of the invitation, and may do nothing
     /// before choosing another.
     pub is_invited: bool,
+    /// Whether the connection may be of an agent all the same: it may do all else, but not
+    /// decide. Source: contract 1.4, "in doubt".
+    pub is_in_doubt: bool,
 }
 
 impl Caller {
@@ -128,18 +133,34 @@ gates! {
     /// for the use case to say.
     SignedIn = |caller| humans_only(caller).or(match caller.credential {
         Credential::Cookie(_) | Credential::Loopback => None,
-        Credential::ApiKey(_) | Credential::LocalToken | Credential::AgentToken(_) => {
-            Some(Refusal::InteractiveOnly)
-        }
+        Credential::ApiKey(_)
+        | Credential::LocalToken
+        | Credential::AgentToken(_)
+        | Credential::Process => Some(Refusal::InteractiveOnly),
     });
-    /// Owner or person at a screen: no agent, and no API key.
+    /// Owner or person at a screen: no agent, nobody who may be one, and no API key.
     Decider = |caller| match caller.credential {
-        _ if !caller.is_human() => Some(Refusal::AgentCannotDecide),
+        _ if !caller.is_human() || caller.is_in_doubt => Some(Refusal::AgentCannotDecide),
         Credential::ApiKey(_) => Some(Refusal::InteractiveOnly),
         Credential::Loopback
         | Credential::Cookie(_)
         | Credential::LocalToken
-        | Credential::AgentToken(_) => settled(caller),
+        | Credential::AgentToken(_)
+        | Credential::Process => settled(caller),
+    };
+    /// The owner at a screen: no agent, nobody who may be one, and no API key.
+    OwnerInteractive = |caller| match (caller.identity, caller.credential) {
+        (Identity::Person(_) | Identity::Agent(_), _) => Some(Refusal::OwnerOnly),
+        (Identity::Owner, _) if caller.is_in_doubt => Some(Refusal::InteractiveOnly),
+        (Identity::Owner, Credential::ApiKey(_)) => Some(Refusal::InteractiveOnly),
+        (
+            Identity::Owner,
+            Credential::Loopback
+            | Credential::Cookie(_)
+            | Credential::LocalToken
+            | Credential::AgentToken(_)
+            | Credential::Process,
+        ) => settled(caller),
     };
     /// The owner alone.
     Owner = |caller| match caller.identity {
@@ -161,13 +182,28 @@ fn settled(caller: &Caller) -> Option<Refusal> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_gate_lets_in_exactly_its_callers() {
-        let caller = |identity, credential, is_invited| Caller {
+    /// One kind of caller, and what each gate says to it, in the order of [`verdicts`].
+    type Row = (Caller, [Option<Refusal>; 7]);
+
+    fn verdicts(caller: Caller) -> [Option<Refusal>; 7] {
+        [
+            AnyCaller::admit(caller).err(),
+            Human::admit(caller).err(),
+            Arrived::admit(caller).err(),
+            SignedIn::admit(caller).err(),
+            Owner::admit(caller).err(),
+            Decider::admit(caller).err(),
+            OwnerInteractive::admit(caller).err(),
+        ]
+    }
+
+    fn rows() -> Vec<Row> {
+        let caller = |identity, credential| Caller {
             identity,
             author: AuthorId::from_bytes([1; 16]),
             credential,
-            is_invited,
+            is_invited: false,
+            is_in_doubt: false,
         };
         let (owner, person, agent) = (
             Identity::Owner,
@@ -177,50 +213,66 @@ mod tests {
         let cookie = Credential::Cookie(SignInId::from_bytes([4; 16]));
         let key = Credential::ApiKey(KeyId::from_bytes([5; 16]));
         let token = Credential::AgentToken(TokenId::from_bytes([6; 16]));
-        let (humans, owners) = (Some(Refusal::HumansOnly), Some(Refusal::OwnerOnly));
-        let (interactive, invited) = (
-            Some(Refusal::InteractiveOnly),
-            Some(Refusal::PasswordChangeRequired),
-        );
-        for (caller, expected) in [
+        let humans = || Some(Refusal::HumansOnly);
+        let owners = || Some(Refusal::OwnerOnly);
+        let screen = || Some(Refusal::InteractiveOnly);
+        let invited = || Some(Refusal::PasswordChangeRequired);
+        let deciders = || Some(Refusal::AgentCannotDecide);
+        let agents = || {
+            let to_agents = [humans(), humans(), humans(), owners(), deciders(), owners()];
+            let [human, arrived, signed_in, owner, decider, interactive] = to_agents;
+            [None, human, arrived, signed_in, owner, decider, interactive]
+        };
+        vec![
+            (caller(owner, Credential::Loopback), [const { None }; 7]),
+            (caller(owner, cookie), [const { None }; 7]),
             (
-                caller(owner, Credential::Loopback, false),
-                [None, None, None, None, None],
-            ),
-            (caller(owner, cookie, false), [None, None, None, None, None]),
-            (
-                caller(owner, key, false),
-                [None, None, None, interactive.clone(), None],
-            ),
-            (
-                caller(owner, Credential::LocalToken, false),
-                [None, None, None, interactive.clone(), None],
+                caller(owner, key),
+                [None, None, None, screen(), None, screen(), screen()],
             ),
             (
-                caller(person, cookie, false),
-                [None, None, None, None, owners.clone()],
+                caller(owner, Credential::LocalToken),
+                [None, None, None, screen(), None, None, None],
             ),
             (
-                caller(person, key, false),
-                [None, None, None, interactive, owners.clone()],
+                Caller {
+                    is_in_doubt: true,
+                    ..caller(owner, Credential::Loopback)
+                },
+                [None, None, None, None, None, deciders(), screen()],
             ),
             (
-                caller(person, cookie, true),
-                [invited.clone(), invited, None, None, owners.clone()],
+                caller(person, cookie),
+                [None, None, None, None, owners(), None, owners()],
             ),
             (
-                caller(agent, token, false),
-                [None, humans.clone(), humans.clone(), humans, owners],
+                caller(person, key),
+                [None, None, None, screen(), owners(), screen(), owners()],
             ),
-        ] {
-            let found = [
-                AnyCaller::admit(caller).err(),
-                Human::admit(caller).err(),
-                Arrived::admit(caller).err(),
-                SignedIn::admit(caller).err(),
-                Owner::admit(caller).err(),
-            ];
-            assert_eq!(found, expected, "{caller:?}");
+            (
+                Caller {
+                    is_invited: true,
+                    ..caller(person, cookie)
+                },
+                [
+                    invited(),
+                    invited(),
+                    None,
+                    None,
+                    owners(),
+                    invited(),
+                    owners(),
+                ],
+            ),
+            (caller(agent, token), agents()),
+            (caller(agent, Credential::Process), agents()),
+        ]
+    }
+
+    #[test]
+    fn each_gate_lets_in_exactly_its_callers() {
+        for (caller, expected) in rows() {
+            assert_eq!(verdicts(caller), expected, "{caller:?}");
         }
     }
 }

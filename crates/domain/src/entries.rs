@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     Moment, Refusal,
@@ -31,6 +32,57 @@ impl EntryKind {
     pub const WORDS: [(Self, &str); 2] = [(Self::Post, "post"), (Self::Notice, "notice")];
 }
 
+/// Which notice it is. Source: contract 2.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeCode {
+    /// A limit ended a chain of automatic turns.
+    CascadeStopped,
+    /// The hour's automatic turns are used up.
+    BudgetReached,
+    /// An agent works on a turn for long.
+    AgentBusy,
+    /// A turn failed.
+    TurnFailed,
+    /// An agent cannot be handed its turn.
+    AgentUnavailable,
+    /// An agent was taken off the registry.
+    AgentGone,
+    /// An agent's runtime is not registered here.
+    RuntimeGone,
+    /// An agent waits for a person.
+    AwaitingApproval,
+    /// A person stopped turns.
+    Halted,
+}
+
+impl NoticeCode {
+    /// Every code with its word.
+    pub const WORDS: [(Self, &str); 9] = [
+        (Self::CascadeStopped, "cascade_stopped"),
+        (Self::BudgetReached, "budget_reached"),
+        (Self::AgentBusy, "agent_busy"),
+        (Self::TurnFailed, "turn_failed"),
+        (Self::AgentUnavailable, "agent_unavailable"),
+        (Self::AgentGone, "agent_gone"),
+        (Self::RuntimeGone, "runtime_gone"),
+        (Self::AwaitingApproval, "awaiting_approval"),
+        (Self::Halted, "halted"),
+    ];
+}
+
+/// What a notice tells, for programs; its entry's text says it for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Notice {
+    /// Which one.
+    pub code: NoticeCode,
+    /// Whom it is about.
+    pub subject_author_id: Option<AuthorId>,
+    /// What else it says.
+    pub data: Value,
+}
+
 /// A list of the entry's shape that stays empty until the rooms it belongs to are built.
 pub type Unfilled = [(); 0];
 
@@ -51,7 +103,7 @@ pub struct Entry {
     /// What it says, byte-exact.
     pub text: String,
     /// What a notice tells; `null` for posts.
-    pub notice: Option<()>,
+    pub notice: Option<Notice>,
     /// Whom it names, each once, in order of first mention.
     pub mentions: Vec<AuthorId>,
     /// Where it names them.
@@ -107,6 +159,15 @@ pub fn may_redact(by: &Caller, author: AuthorId) -> Result<(), Refusal> {
     } else {
         Err(Refusal::OwnerOnly)
     }
+}
+
+/// A post with the turns it led to: one for each agent of the room but its author.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// The post.
+    pub entry: Entry,
+    /// The turns, those of agents that were not meant among them.
+    pub turns: Vec<crate::turns::Turn>,
 }
 
 /// What somebody writes in a room.
@@ -195,6 +256,7 @@ mod tests {
             author: author(1),
             credential: Credential::Loopback,
             is_invited: false,
+            is_in_doubt: false,
         };
         let other = caller(Identity::Person(AccountId::from_bytes([9; 16])));
         assert_eq!(may_redact(&other, author(1)), Ok(()));

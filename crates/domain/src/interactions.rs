@@ -1,14 +1,28 @@
 //! Interactions: what an agent asks a person during a turn, and what a decision answers it.
 //! Pure: rows are `store::approvals`, deciding is `hall::interactions`. Source: contract 3.8.
 
+mod answers;
+mod asks;
+mod cards;
+mod deciding;
+mod standing;
+mod words;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     Moment,
-    ids::{ApprovalId, AuthorId, SessionId},
+    ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
     transcript::{Location, ToolContent, ToolKind},
 };
+
+pub use answers::{Given, converted};
+pub use asks::{Approve, Batch, Deny, SubmitAnswers};
+pub use cards::Card;
+pub use deciding::{Decided, Decision, allowing, decide, refusing};
+pub use standing::{Standing, Trigger};
+pub use words::{answer_words, grant_words};
 
 /// What kind of answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +32,20 @@ pub enum InteractionKind {
     ToolCall,
     /// A question wants words.
     Question,
+}
+
+impl InteractionKind {
+    /// Every kind with its word.
+    pub const WORDS: [(Self, &str); 2] =
+        [(Self::ToolCall, "tool_call"), (Self::Question, "question")];
+
+    /// Its word, which is also the capability its digest names.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::ToolCall => "tool_call",
+            Self::Question => "question",
+        }
+    }
 }
 
 /// What an option does. Source: the Agent Client Protocol's permission options.
@@ -198,6 +226,17 @@ pub struct Interaction {
     pub resolved_by: Option<AuthorId>,
     /// When it ended.
     pub resolved_at: Option<Moment>,
+}
+
+/// An interaction in a list over all sessions. Source: contract 3.8.1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The interaction.
+    pub interaction: Interaction,
+    /// Whose session asks.
+    pub agent_id: AgentId,
+    /// The room whose turns run in the session.
+    pub room_id: Option<RoomId>,
 }
 
 /// What an agent asks, as it comes in.

@@ -168,6 +168,10 @@ pub const EVENT_RETENTION_BATCH: u32 = 2_000;
 pub const SIGNALS_PER_READER: usize = 256;
 /// Seconds a typing or viewing signal holds unless restated.
 pub const SIGNAL_HOLDS_S: i64 = 30;
+/// Seconds a listing of usage covers unless it is asked otherwise: 30 days.
+pub const USAGE_SPAN_S: i64 = 30 * 24 * 3_600;
+/// Messages a session's snapshot holds.
+pub const SNAPSHOT_MESSAGES: u32 = 50;
 /// Characters of a session's title.
 pub const SESSION_TITLE_CHARS: RangeInclusive<usize> = 1..=200;
 /// Characters of the last message that a session shows.
@@ -200,6 +204,12 @@ pub const APPROVAL_PARK_S: i64 = 600;
 pub const APPROVAL_EXPIRE_S: i64 = 4 * 3_600;
 /// Seconds an approval whose agent was gone may be used: 30 min.
 pub const GRANT_TTL_S: i64 = 1_800;
+/// Characters of the id an agent gives a tool call.
+pub const TOOL_CALL_ID_CHARS: RangeInclusive<usize> = 1..=256;
+/// Characters of why somebody said no.
+pub const DENY_REASON_CHARS_MAX: usize = 1_000;
+/// Asks decided by one request.
+pub const BATCH_ASKS: RangeInclusive<usize> = 1..=50;
 /// Bytes of an ask's input that are shown.
 pub const INPUT_SHOWN_MAX: usize = 256 << 10;
 /// Milliseconds between two pieces of a growing message.
@@ -216,11 +226,51 @@ pub const TRANSCRIPT_LINE_MAX: usize = 8 << 20;
 pub const TRANSCRIPT_FILES_MAX: usize = 2_000;
 /// Tasks of one session.
 pub const TASKS_MAX: usize = 1_000;
+/// Bytes of one text of a task; what is longer is cut.
+pub const TASK_TEXT_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a task's id.
+pub const TASK_ID_BYTES_MAX: usize = 128;
+/// Operations of one session whose end is awaited; of more, the oldest counts as done.
+pub const TASK_OPERATIONS_OPEN_MAX: usize = 256;
+/// Sessions whose tasks are followed at once.
+pub const SESSIONS_FOLLOWED_MAX: usize = 256;
+/// Bytes that the tasks of all followed sessions take together.
+pub const SESSIONS_FOLLOWED_BYTES_MAX: usize = 64 << 20;
+/// Folders whose commands are kept.
+pub const COMMAND_FOLDERS_KEPT_MAX: usize = 64;
+/// Commands that one agent reports.
+pub const COMMANDS_REPORTED_MAX: usize = 500;
 /// Command files of one folder.
 pub const COMMAND_FILES_MAX: usize = 2_000;
 /// Bytes of one command file.
 pub const COMMAND_FILE_BYTES_MAX: u64 = 256 << 10;
 /// Folders beneath each other that are searched for commands.
 pub const COMMAND_DEPTH_MAX: usize = 8;
+/// Characters of a command's body that stand for a description it lacks.
+pub const COMMAND_FIRST_WORDS_CHARS: usize = 200;
+/// Warnings of one listing of commands.
+pub const COMMAND_WARNINGS_MAX: usize = 100;
 /// Seconds a listing of commands is kept: 5 min.
 pub const COMMANDS_CACHE_MAX_S: i64 = 300;
+/// Milliseconds a turn waits for further posts after each one.
+pub const COLLECT_DEBOUNCE_MS: i64 = 500;
+/// Posts one turn answers.
+pub const COLLECT_MAX: usize = 20;
+/// Seconds after it was named that an agent stays engaged: 10 min.
+pub const ENGAGED_S: i64 = 600;
+/// Posts of others after it was named that engage an agent.
+pub const ENGAGED_POSTS: u32 = 5;
+/// Seconds over which automatic turns are counted: an hour.
+pub const TURN_WINDOW_S: i64 = 3_600;
+/// Milliseconds of work after which a turn is late: 10 min.
+pub const TURN_LATE_MS: i64 = 600_000;
+/// Milliseconds of work after which a turn fails: 60 min.
+pub const TURN_MAX_MS: i64 = 3_600_000;
+/// The newest posts of a room for which the ledger says whom they did not address.
+pub const LEDGER_POSTS: u32 = 200;
+/// Earlier posts looked at to find whether somebody is engaged.
+pub const ENGAGED_LOOK_BACK: usize = 200;
+/// Seconds between two statements that an agent works.
+pub const WORKING_RESTATED_S: i64 = 10;
+/// Characters of an error that a notice tells.
+pub const TURN_ERROR_CHARS: usize = 500;

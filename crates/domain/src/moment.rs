@@ -23,6 +23,12 @@ impl Moment {
         self.0
     }
 
+    /// Reads RFC 3339 with any offset; `None` for every other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let moment: Timestamp = text.parse().ok()?;
+        Some(Self(moment.as_millisecond()))
+    }
+
     /// The moment `seconds` later.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {

@@ -60,6 +60,8 @@ pub enum Thing {
     Path,
     /// A room.
     Room,
+    /// A runtime.
+    Runtime,
     /// A session.
     Session,
     /// An agent's token.
@@ -245,6 +247,12 @@ pub enum Refusal {
     UseSessionRoute(String),
     /// The turn is over or on its way.
     TurnNotRunnable,
+    /// The turn this session works for was stopped.
+    TurnWasStopped,
+    /// The turn wrote as many posts as one may.
+    TooManyPostsThisTurn,
+    /// The turn changed the canvas as often as one may.
+    TooManyCanvasOpsThisTurn,
     /// The hour's turns are used up; holds the seconds to wait.
     TurnBudgetReached(u64),
     /// The object is at another revision than the change waits for; holds the one it is at.

@@ -166,6 +166,8 @@ pub struct RoomDetail {
     pub viewer_is_owner: bool,
     /// How often its stored fields changed; the entity tag.
     pub rev: u64,
+    /// The turns that run or wait here.
+    pub working: Vec<crate::turns::Turn>,
 }
 
 /// A new room, as asked for.

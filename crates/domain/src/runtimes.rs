@@ -2,7 +2,23 @@
 //! Pure: programs are found and spoken to by `world::runtimes` and `world::acp`.
 //! Source: contract 3.3, 3.4.
 
+mod capabilities;
+mod consent;
+mod modes;
+mod probed;
+mod profiles;
+
 use serde::{Deserialize, Serialize};
+
+use crate::Moment;
+
+pub use capabilities::{Capabilities, Features, Section, capabilities};
+pub use consent::{may_use, stands};
+pub use probed::{NativeMode, OptionValue, Probed, ReportedOption};
+pub use profiles::{
+    Definition, DefinitionProblem, OPENCODE_CONFIG, Profile, Program, REHEARSAL, Transcript,
+    is_kind, profiles,
+};
 
 /// Where a turn stops in a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -102,4 +118,60 @@ pub struct Mode {
     pub width: Width,
     /// A degree of trust, or a way of working.
     pub axis: Axis,
+}
+
+impl Stop {
+    /// Every value with its word.
+    pub const WORDS: [(Self, &str); 3] = [
+        (Self::Ask, "ask"),
+        (Self::Act, "act"),
+        (Self::Autonomy, "autonomy"),
+    ];
+}
+
+impl Asks {
+    /// Every value with its word.
+    pub const WORDS: [(Self, &str); 3] = [
+        (Self::Always, "always"),
+        (Self::WhenRisky, "when-risky"),
+        (Self::Never, "never"),
+    ];
+}
+
+impl Reach {
+    /// Every value with its word.
+    pub const WORDS: [(Self, &str); 4] = [
+        (Self::Read, "read"),
+        (Self::Edit, "edit"),
+        (Self::Workspace, "workspace"),
+        (Self::Everything, "everything"),
+    ];
+}
+
+impl Axis {
+    /// Every value with its word.
+    pub const WORDS: [(Self, &str); 2] = [(Self::Trust, "trust"), (Self::Working, "working")];
+}
+
+/// Whether a runtime is there. Source: contract 3.3.1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeStatus {
+    /// Its type.
+    pub kind: String,
+    /// What a person reads.
+    pub label: String,
+    /// Whether agents can be bound to it.
+    pub registered: bool,
+    /// Whether its program is there.
+    pub installed: bool,
+    /// How it is started.
+    pub command: String,
+    /// Its version; `""` when nothing says.
+    pub version: String,
+    /// What is wrong, in a sentence; `""` when nothing is known to be.
+    pub problem: String,
+    /// How a person installs it; `""` when nobody has to.
+    pub install_hint: String,
+    /// When it was tried out last; `None` before.
+    pub checked_at: Option<Moment>,
 }

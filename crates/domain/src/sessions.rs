@@ -4,9 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment,
-    ids::{AgentId, RoomId, SessionId},
+    Moment, Refusal,
+    ids::{AgentId, AuthorId, RoomId, SessionId},
+    limits,
     runtimes::Width,
+    text::Check,
     usage::Usage,
 };
 
@@ -114,7 +116,7 @@ pub struct Acknowledgement {
     /// How wide the mode was then; a wider one needs a new word.
     pub width: Width,
     /// Who gave it.
-    pub by: crate::ids::AuthorId,
+    pub by: AuthorId,
     /// When.
     pub at: Moment,
 }
@@ -163,4 +165,146 @@ pub struct Session {
     pub updated_at: Moment,
     /// What its turns used.
     pub usage: Usage,
+}
+
+/// The changes a person may make to a session; absent leaves a field as it is.
+#[derive(Clone, Debug, Default)]
+pub struct SessionPatch {
+    /// 1..200 characters after trimming.
+    pub title: Option<String>,
+    /// One of the runtime's modes.
+    pub permission_mode: Option<String>,
+    /// `""` is the runtime's own.
+    pub model: Option<String>,
+    /// `""` is the runtime's own.
+    pub effort: Option<String>,
+    /// Whether the person acknowledged a mode that acts unattended.
+    pub acknowledged_autonomy: bool,
+}
+
+impl SessionPatch {
+    /// Checks the shape of every given field.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] with all fields that are wrong.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let mut check = Check::new();
+        if let Some(title) = &self.title {
+            check_title(&mut check, title);
+        }
+        check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
+        check.done()
+    }
+
+    /// The session after the change.
+    #[must_use]
+    pub fn apply(&self, session: &Session) -> Session {
+        let take = |new: &Option<String>, old: &String| new.clone().unwrap_or_else(|| old.clone());
+        Session {
+            title: take(&self.title, &session.title).trim().to_owned(),
+            permission_mode: take(&self.permission_mode, &session.permission_mode),
+            model: take(&self.model, &session.model),
+            effort: take(&self.effort, &session.effort),
+            ..session.clone()
+        }
+    }
+}
+
+/// A session, as asked for. Source: contract 3.5.
+#[derive(Clone, Debug, Default)]
+pub struct NewSession {
+    /// Its id, when the asker names it.
+    pub id: Option<SessionId>,
+    /// Whose it is to be.
+    pub agent: Option<AgentId>,
+    /// The folder of an agent, in place of the agent.
+    pub cwd: Option<String>,
+    /// The runtime of that agent.
+    pub runtime: Option<String>,
+    /// 1..200 characters after trimming.
+    pub title: Option<String>,
+    /// The agent's own when absent.
+    pub permission_mode: Option<String>,
+    /// The agent's own when absent.
+    pub model: Option<String>,
+    /// The agent's own when absent.
+    pub effort: Option<String>,
+    /// Whether the person acknowledged a mode that acts unattended.
+    pub acknowledged_autonomy: bool,
+    /// A session of the agent's own command line that this one goes on with.
+    pub resume: Option<SessionId>,
+}
+
+impl NewSession {
+    /// Checks the shape of every field.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] with all fields that are wrong.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let mut check = Check::new();
+        match (&self.agent, &self.cwd) {
+            (None, None) => check.fail("agentId", "name an agent, or a folder as cwd"),
+            (Some(_), Some(_)) => check.fail("cwd", "name an agent or a folder, not both"),
+            (Some(_), None) | (None, Some(_)) => {}
+        }
+        if let Some(cwd) = &self.cwd {
+            check.chars("cwd", cwd, 1, limits::CWD_CHARS_MAX);
+            if !cwd.is_empty() && !cwd.starts_with('/') {
+                check.fail("cwd", "must be an absolute path");
+            }
+        }
+        if let Some(title) = &self.title {
+            check_title(&mut check, title);
+        }
+        check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
+        check.done()
+    }
+}
+
+fn check_title(check: &mut Check, title: &str) {
+    let range = limits::SESSION_TITLE_CHARS;
+    check.chars("title", title.trim(), *range.start(), *range.end());
+    check.one_line("title", title);
+}
+
+fn check_options(check: &mut Check, model: Option<&str>, effort: Option<&str>) {
+    for (field, text) in [("model", model), ("effort", effort)] {
+        if let Some(text) = text {
+            check.chars(field, text, 0, limits::AGENT_OPTION_CHARS_MAX);
+            check.one_line(field, text);
+        }
+    }
+}
+
+impl SessionId {
+    /// Reads the id of a session as a request names it: a UUID of any version, in either case.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] for any other text.
+    ///
+    /// Source: contract 3.5 and 3.7.
+    pub fn asked(text: &str) -> Result<Self, Refusal> {
+        Self::parse(&text.to_ascii_lowercase())
+            .ok_or_else(|| Refusal::field("id", "must be a UUID, 36 characters with hyphens"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_named_by_a_uuid_of_any_version() {
+        for text in [
+            "5b1f7c2e-8d34-4e0a-9c61-2f7d0a4be913",
+            "5B1F7C2E-8D34-4E0A-9C61-2F7D0A4BE913",
+            "00000000-0000-0000-0000-000000000000",
+        ] {
+            let id = SessionId::asked(text).unwrap();
+            assert_eq!(id.to_string(), text.to_ascii_lowercase());
+        }
+        for text in ["", "ada", "5b1f7c2e8d344e0a9c612f7d0a4be913", "x/../y"] {
+            assert!(SessionId::asked(text).is_err(), "{text}");
+        }
+    }
 }

@@ -149,15 +149,15 @@ settings! {
     MAX_AUTO_TURNS_TOTAL_PER_HOUR = "rooms.maxAutoTurnsTotalPerHour", number(0, 100_000, 5_000), false,
         "Automatic turns of all rooms together in an hour.";
     MAX_CANVAS_OPS_PER_TURN = "rooms.maxCanvasOpsPerTurn", number(1, 10, 3), false,
-        "Canvas changes of one turn.";
+        "Canvas changes an agent makes in one turn of a room; more are refused.";
     MAX_CONCURRENT_TURNS_PER_AGENT = "rooms.maxConcurrentTurnsPerAgent", number(1, 8, 3), false,
-        "Turns one agent takes at the same time.";
+        "Turns one agent takes at the same time, over all rooms; further ones are held.";
     MAX_POSTS_PER_TURN = "rooms.maxPostsPerTurn", number(1, 10, 3), false,
-        "Posts of one turn.";
+        "Posts an agent writes in one turn of a room beside its answer; more are refused.";
     MAX_TURNS_PER_AGENT_PER_CASCADE = "rooms.maxTurnsPerAgentPerCascade", number(1, 100, TURN_LIMITS_DEFAULT.max_turns_per_agent_per_cascade as u64), false,
         "Turns one agent takes in one room after one post of a person.";
     TURN_LIMITS_ENABLED = "rooms.turnLimitsEnabled", Kind::Flag { default: true }, false,
-        "Whether the limits of automatic turns count; off lifts them all.";
+        "Whether the limits of automatic turns count; off lifts them all, in every room.";
     DEFAULT_RUNTIME = "runtimes.default", Kind::Text { max: 64 }, false,
         "The runtime of agents that are registered without one; empty for the first one there is.";
     ALLOWED_HOSTS = "server.allowedHosts", NAMES, true,

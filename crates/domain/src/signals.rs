@@ -15,6 +15,8 @@ pub enum SignalKind {
     Typing,
     /// The author looks at the room.
     Viewing,
+    /// The agent works on a turn; the server alone says so.
+    Working,
 }
 
 /// One ephemeral signal of a room. Source: contract 2.10.
@@ -32,7 +34,7 @@ pub struct Signal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalData {
-    /// Typing or viewing.
+    /// Typing, viewing or working.
     pub kind: SignalKind,
     /// Who.
     pub author_id: AuthorId,

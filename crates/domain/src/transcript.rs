@@ -309,6 +309,16 @@ impl ToolCall {
         }
     }
 
+    /// Whether a person who decided on one of the calls decided on the other as well.
+    pub fn is_same_ask(&self, other: &Self) -> bool {
+        self.title == other.title
+            && self.tool_name == other.tool_name
+            && self.kind == other.kind
+            && self.input == other.input
+            && self.content == other.content
+            && self.locations == other.locations
+    }
+
     /// Takes in what an agent says of the call, in whatever order and however often it says it:
     /// the last field that holds something wins, and a final status stays.
     ///
@@ -335,7 +345,7 @@ impl ToolCall {
 }
 
 /// Whether a JSON value says nothing.
-fn is_nothing(value: &Value) -> bool {
+pub(crate) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(members) => members.is_empty(),

@@ -1,12 +1,20 @@
 //! Turns: how a post in a room becomes work of its agents, and the ledger that says why.
 //! Pure: rows are `store::turns`, the dispatcher is `hall::turns`. Source: contract 2.6, 2.7.
 
+mod addressing;
+mod framing;
+mod limits;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment,
     ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
 };
+
+pub use addressing::{Addressing, Heard, Listener, Said, considered, is_engaged};
+pub use framing::{Frame, Line, MembersLine, frame as written};
+pub use limits::{Bounds, Used};
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,6 +56,60 @@ impl TurnState {
         (Self::Failed, "failed"),
         (Self::Stopped, "stopped"),
     ];
+
+    /// Whether nothing follows; a refused turn may still be run by a person.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Collecting | Self::Held | Self::Running | Self::Waiting | Self::Refused => false,
+            Self::NotAddressed | Self::Answered | Self::Silent | Self::Failed | Self::Stopped => {
+                true
+            }
+        }
+    }
+
+    /// Whether the agent works on it or waits for a person.
+    pub fn is_live(self) -> bool {
+        matches!(self, Self::Running | Self::Waiting)
+    }
+
+    /// Whether it has yet to start.
+    pub fn is_pending(self) -> bool {
+        matches!(self, Self::Collecting | Self::Held)
+    }
+}
+
+/// The state that `rule` leads to from `state`; `None` where the ledger knows no such way.
+///
+/// A turn that is done is [`TurnState::Answered`] here; one without a reply is
+/// [`TurnState::Silent`], which its reply decides and not its rule.
+///
+/// Source: contract 2.7.
+pub fn next(state: TurnState, rule: TurnRule) -> Option<TurnState> {
+    use TurnState::{Answered, Collecting, Failed, Held, Refused, Running, Stopped, Waiting};
+    match (state, rule) {
+        (
+            Collecting | Held,
+            TurnRule::Depth
+            | TurnRule::Repeat
+            | TurnRule::HourRoom
+            | TurnRule::HourGlobal
+            | TurnRule::RoomArchived
+            | TurnRule::NotAMember
+            | TurnRule::AgentGone
+            | TurnRule::RuntimeUnavailable,
+        ) => Some(Refused),
+        (Collecting, TurnRule::AgentBusy) => Some(Held),
+        (Collecting | Held, TurnRule::Started)
+        | (Refused | Held, TurnRule::ByPerson)
+        | (Waiting, TurnRule::Started | TurnRule::ByPerson) => Some(Running),
+        (Running, TurnRule::AwaitingPerson) => Some(Waiting),
+        (Running, TurnRule::Done) => Some(Answered),
+        (Running | Waiting, TurnRule::Error | TurnRule::Timeout | TurnRule::ServerRestart) => {
+            Some(Failed)
+        }
+        (Collecting | Held | Running | Waiting, TurnRule::Halted) => Some(Stopped),
+        _ => None,
+    }
 }
 
 /// Whose limit a turn met.
@@ -166,3 +228,136 @@ pub struct Turn {
     /// When it ended.
     pub ended_at: Option<Moment>,
 }
+
+impl Turn {
+    /// Goes the way of `rule`, and says whether there is one from where the turn stands.
+    pub fn go(&mut self, rule: TurnRule, now: Moment) -> bool {
+        let Some(state) = next(self.state, rule) else {
+            return false;
+        };
+        self.state = state;
+        self.rule = rule;
+        match state {
+            TurnState::Running if self.started_at.is_none() => {
+                self.started_at = Some(now);
+                self.limit = None;
+            }
+            TurnState::Answered | TurnState::Silent | TurnState::Failed | TurnState::Stopped => {
+                self.ended_at = Some(now);
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+/// How long the agent has worked on a turn; it stands still while a person must answer.
+///
+/// Source: contract 2.6, step 7.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnClock {
+    /// Milliseconds before `since`.
+    pub spent_ms: i64,
+    /// Since when it runs; `None` while it stands.
+    pub since: Option<Moment>,
+}
+
+impl TurnClock {
+    /// Lets it run.
+    pub fn run(&mut self, now: Moment) {
+        self.since.get_or_insert(now);
+    }
+
+    /// Lets it stand.
+    pub fn stand(&mut self, now: Moment) {
+        self.spent_ms = self.at(now);
+        self.since = None;
+    }
+
+    /// Milliseconds it shows.
+    pub fn at(&self, now: Moment) -> i64 {
+        let running = self
+            .since
+            .map_or(0, |since| now.as_millis().saturating_sub(since.as_millis()));
+        self.spent_ms.saturating_add(running.max(0))
+    }
+
+    /// When it will show `ms`; `None` while it stands.
+    pub fn shows_at(&self, ms: i64) -> Option<Moment> {
+        let since = self.since?.as_millis();
+        Some(Moment::from_millis(
+            since.saturating_add(ms.saturating_sub(self.spent_ms)),
+        ))
+    }
+}
+
+/// A run of a room's ledger, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnsPage {
+    /// The turns.
+    pub turns: Vec<Turn>,
+    /// The place of the last one when older ones follow.
+    pub next: Option<TurnPlace>,
+    /// What the hour has used.
+    pub budget: Budget,
+}
+
+/// Where a turn stands in a room's ledger: by its first post, then by the order of recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TurnPlace {
+    /// Seq of the first post it answers.
+    pub seq: u64,
+    /// Its place among the turns of that post.
+    pub within: u64,
+}
+
+impl TurnPlace {
+    /// The place as a page's cursor holds it.
+    pub fn to_bytes(self) -> [u8; 16] {
+        (u128::from(self.seq) << 64 | u128::from(self.within)).to_be_bytes()
+    }
+
+    /// Reads it back.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        let place = u128::from_be_bytes(bytes);
+        let half = |part: u128| u64::try_from(part & u128::from(u64::MAX)).unwrap_or(u64::MAX);
+        Self {
+            seq: half(place >> 64),
+            within: half(place),
+        }
+    }
+}
+
+/// Which turns of a room are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnsAsk {
+    /// Only those that answer this post.
+    pub entry: Option<EntryId>,
+    /// Only this agent's.
+    pub agent: Option<AuthorId>,
+    /// Only in this state.
+    pub state: Option<TurnState>,
+    /// Only those below this place.
+    pub below: Option<TurnPlace>,
+    /// 1..200.
+    pub limit: u32,
+}
+
+/// What automatic turns the last hour took. Source: contract 2.7.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// In this room.
+    pub room_used: u32,
+    /// What this room may.
+    pub room_max: u32,
+    /// In all rooms.
+    pub global_used: u32,
+    /// What all rooms may.
+    pub global_max: u32,
+    /// When the oldest of them leaves the window; `None` when there is none.
+    pub resets_at: Option<Moment>,
+}
+
+#[cfg(test)]
+#[path = "turns_tests.rs"]
+mod tests;

@@ -8,12 +8,15 @@ use std::{
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use guildhall_domain::{
     callers::AuthMode,
+    runtimes::Profile,
     settings::{self, Source, Value},
 };
-use guildhall_hall::{Configured, streams::StreamLimits};
+use guildhall_hall::{Configured, Places, streams::StreamLimits};
 use guildhall_http::listener::Limits;
 use guildhall_world::{confined::Confined, data_dir};
 use serde::Deserialize;
+
+use crate::runtimes;
 
 /// What `guildhall serve` takes on its command line and from the environment.
 #[derive(Clone, Debug, Default, Args)]
@@ -201,6 +204,10 @@ pub(crate) struct Config {
     pub(crate) configured: Configured,
     /// The folders agents may work beneath, unless a setting names others.
     pub(crate) roots: Vec<PathBuf>,
+    /// The runtimes there can be.
+    pub(crate) runtimes: Vec<Profile>,
+    /// Where agents keep what is theirs.
+    pub(crate) places: Places,
     /// What opens `/metrics` beside the owner.
     pub(crate) metrics_token: Option<String>,
     /// The bounds of the door.
@@ -252,7 +259,7 @@ impl Config {
         Self::join(args, file, data_dir)
     }
 
-    fn join(args: &ServeArgs, file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
+    fn join(args: &ServeArgs, mut file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
         let bind = args.bind.or(file.server.bind).unwrap_or(BIND_DEFAULT);
         let mode = args.auth.or(file.auth.mode).unwrap_or(Auth::Local).into();
         if mode == AuthMode::Local && !bind.ip().is_loopback() {
@@ -260,6 +267,7 @@ impl Config {
         }
         let door = Limits::DEFAULT;
         let streams = StreamLimits::default();
+        let runtimes = runtimes::take(&mut file.runtimes)?;
         let mut configured = file.settings()?;
         for (setting, source, value) in args.settings() {
             setting
@@ -281,6 +289,8 @@ impl Config {
                 .unwrap_or(PeerCheckMode::Auto),
             configured,
             roots: Confined::default_roots(home(), std::env::current_dir().ok()),
+            runtimes,
+            places: Places::new(home(), folder("CLAUDE_CONFIG_DIR"), folder("CODEX_HOME")),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),

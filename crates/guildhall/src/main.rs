@@ -2,11 +2,12 @@
 
 mod cli;
 mod config;
+mod runtimes;
 mod serve;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// A local server for a workspace in which people and coding agents work together.
 #[derive(Debug, Parser)]
@@ -38,6 +39,20 @@ enum Verb {
     /// Writes the manual pages into a folder
     #[command(after_help = "Example:\n  guildhall man ~/.local/share/man/man1")]
     Man(cli::Man),
+    /// Serves as the scripted agent over standard input and output; started by the server
+    #[command(hide = true)]
+    RehearsalAgent,
+    /// Keeps one agent's process; the server calls it
+    #[command(name = guildhall_world::keeper::SUBCOMMAND, hide = true)]
+    Keeper(Keeper),
+}
+
+/// What a keeper keeps.
+#[derive(Debug, Args)]
+struct Keeper {
+    /// The agent's program and its arguments
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
 }
 
 fn main() -> ExitCode {
@@ -53,5 +68,9 @@ fn main() -> ExitCode {
         Some(Verb::Ask(command)) => cli::run(command),
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
+        Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),
+        Some(Verb::Keeper(Keeper { command })) => {
+            ExitCode::from(guildhall_world::keeper::keep(&command))
+        }
     }
 }

@@ -14,6 +14,7 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Auth, Clock, Hall, Opening,
+    launching::Launching,
     peers::{self, Peers},
     retention::Retention,
 };
@@ -29,6 +30,8 @@ use guildhall_http::{
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
     data_dir::{self, DataDir, DataDirError},
+    environment,
+    keeper::KeeperCommand,
     setup_code,
     tokens::{self, Secret},
 };
@@ -38,7 +41,10 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-use crate::config::{Config, ConfigError, PeerCheckMode, ServeArgs};
+use crate::{
+    config::{Config, ConfigError, PeerCheckMode, ServeArgs},
+    runtimes,
+};
 
 /// Why the server did not start or run to a good end.
 #[derive(Debug, thiserror::Error)]
@@ -103,7 +109,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
     keep_memory_private();
     raise_descriptor_limit();
     let data_dir = open_data_dir(&config.data_dir)?;
-    let (peers, peer_check) = peer_check(config.peer_check)?;
+    let peer_check = peer_check(config.peer_check)?;
     let bind = config.bind;
     let listeners = listen(bind).await?;
     let address = listeners[0].local_addr()?;
@@ -116,6 +122,14 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         database: data_dir.database(),
         clock: Clock::System,
         roots: config.roots,
+        runtimes: config.runtimes,
+        programs: runtimes::programs()?,
+        launching: Launching {
+            url: format!("http://{}", here(address)),
+            environment: environment::of_server(),
+            keeper: KeeperCommand::own(),
+        },
+        places: config.places,
         auth: match &local_token {
             None => Auth::Local,
             Some(token) => Auth::Login {
@@ -145,7 +159,10 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         router: routes::router(state),
         guards: Guards::new(allowed, new_request_id),
         limits: config.limits,
-        peers,
+        peers: match peer_check {
+            PeerCheck::On => Peers::Kernel(hall.process_trees().clone()),
+            PeerCheck::Off | PeerCheck::Unavailable => Peers::Off,
+        },
         metrics,
     };
     let grace = door.limits.shutdown_grace;
@@ -247,18 +264,16 @@ fn open_data_dir(path: &Path) -> Result<DataDir, ServeError> {
     })
 }
 
-fn peer_check(mode: PeerCheckMode) -> Result<(Peers, PeerCheck), ServeError> {
+fn peer_check(mode: PeerCheckMode) -> Result<PeerCheck, ServeError> {
     match mode {
-        PeerCheckMode::Off => Ok((Peers::Off, PeerCheck::Off)),
-        PeerCheckMode::Auto | PeerCheckMode::Required if peers::available() => {
-            Ok((Peers::Kernel, PeerCheck::On))
-        }
+        PeerCheckMode::Off => Ok(PeerCheck::Off),
+        PeerCheckMode::Auto | PeerCheckMode::Required if peers::available() => Ok(PeerCheck::On),
         PeerCheckMode::Required => Err(ServeError::NoPeerCheck),
         PeerCheckMode::Auto => {
             tracing::warn!(
                 "this system cannot tell whose a connection is: every local program counts as the owner"
             );
-            Ok((Peers::Off, PeerCheck::Unavailable))
+            Ok(PeerCheck::Unavailable)
         }
     }
 }

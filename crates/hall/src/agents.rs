@@ -1,36 +1,51 @@
 //! Agents: registering coding agents, changing them, taking them off the registry.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use guildhall_domain::{
     Fault, Moment, Refusal, Result,
-    agents::{Agent, AgentPatch, AgentState, NewAgent, REHEARSAL, ResponseMode, Runtime},
+    agents::{Agent, AgentPatch, AgentState, NewAgent, ResponseMode},
     authors::{Author, AuthorKind},
-    callers::{AnyCaller, Caller, Gate, Owner},
+    callers::{AnyCaller, Caller, Decider, Gate, Owner},
     events::Event,
     ids::{AgentId, AuthorId},
     outcome::Thing,
     revisions::{Precondition, Revised},
+    runtimes::{Mode, may_use},
+    sessions::Acknowledgement,
     settings::DEFAULT_RUNTIME,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors, members as member_rows, tokens as token_rows,
+    Rx, Seen, Tx, agents, authors, members as member_rows, sessions as session_rows, settings,
+    tokens as token_rows,
 };
 
-use crate::{Hall, members, repeats::Once, rooms, tokens};
+use crate::{
+    Hall, members,
+    repeats::Once,
+    rooms,
+    runtimes::{Registry, capabilities_of},
+    sessions, tokens, turns,
+};
 
 impl Hall {
     /// The registry in the order of registration; an agent sees its own row.
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn agents(&self, by: &AnyCaller, include_retired: bool) -> Result<Seen<Vec<Agent>>> {
-        let own = by.caller().agent();
+    pub async fn agents(&self, by: &AnyCaller, include_retired: bool) -> Result<Seen<Registered>> {
+        self.look_for_runtimes().await?;
+        let (own, now_true) = (by.caller().agent(), self.now_true());
         self.store()
             .read(move |db| {
                 let mut agents = agents::list(db, include_retired)?;
                 agents.retain(|agent| own.is_none_or(|own| own == agent.id));
-                Ok(agents)
+                let agents: Vec<Agent> = agents
+                    .into_iter()
+                    .map(|agent| now_true.complete(agent))
+                    .collect();
+                let warnings = now_true.warnings(&agents);
+                Ok(Registered { agents, warnings })
             })
             .await
     }
@@ -44,11 +59,12 @@ impl Hall {
         by: &AnyCaller,
         id: AgentId,
     ) -> Result<Seen<Revised<Agent>>> {
-        let by = *by.caller();
+        self.look_for_runtimes().await?;
+        let (by, now_true) = (*by.caller(), self.now_true());
         self.store()
             .read(move |db| {
                 let agent = visible(db, &by, id)?;
-                revised(db, agent)
+                revised(db, now_true.complete(agent))
             })
             .await
     }
@@ -70,48 +86,20 @@ impl Hall {
         once: Once<Agent>,
     ) -> Result<Agent> {
         ask.check()?;
-        let default = self.setting(&DEFAULT_RUNTIME).await?;
-        let default = Some(default.text()).filter(|kind| !kind.is_empty());
-        let runtime = ask.runtime.as_deref().or(default);
-        let runtime = Runtime::find(runtime.unwrap_or(REHEARSAL.kind))?;
-        let mode = ask
-            .permission_mode
-            .as_deref()
-            .unwrap_or(runtime.default_mode());
-        let mode = runtime.mode(mode)?;
+        let mode = self.mode_asked_for(&ask).await?;
         let cwd = self.working_folder(ask.cwd.clone()).await?;
-        let (actor, now) = (by.caller().author, self.now());
-        let id = Self::new_id(AgentId::from_bytes);
-        let new_author = Self::new_id(AuthorId::from_bytes);
+        let (by, now) = (*by.caller(), self.now());
+        let now_true = self.now_true();
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    if let Some(known) = agents::by_folder(tx, &cwd, runtime.kind)? {
+                    let (runtime, mode) = mode;
+                    if let Some(known) = agents::by_folder(tx, &cwd, &runtime)? {
                         return Err(Refusal::AgentExists(known).into());
                     }
-                    mode.require_acknowledged(ask.acknowledged_autonomy)?;
-                    let name = ask.name.trim().to_owned();
-                    let revived = agents::retired_author(tx, &cwd, runtime.kind)?;
-                    let author = appear(tx, revived, new_author, id, &name, now)?;
-                    let agent = Agent {
-                        id,
-                        author_id: author.id,
-                        handle: author.handle.clone(),
-                        name,
-                        description: ask.description,
-                        runtime: runtime.kind.to_owned(),
-                        cwd,
-                        response_mode: ask.response_mode.unwrap_or(ResponseMode::Engaged),
-                        permission_mode: mode.id.to_owned(),
-                        model: ask.model,
-                        effort: ask.effort,
-                        state: AgentState::Ready,
-                        live_process: false,
-                        created_at: now,
-                        updated_at: now,
-                    };
-                    settle(tx, actor, &agent, &author, ask.join_team)?;
-                    Ok(agent)
+                    let place = Place { runtime, mode, cwd };
+                    let agent = register(tx, &by, ask, place, now)?;
+                    Ok(now_true.complete(agent))
                 })
             })
             .await
@@ -120,9 +108,12 @@ impl Hall {
     /// Changes an agent; a name its author still goes by changes there too.
     ///
     /// # Errors
-    /// [`Refusal::Validation`], `NotFound`, [`Refusal::AgentRetired`],
-    /// [`Refusal::UnsupportedPermissionMode`], [`Refusal::AutonomyNotAcknowledged`],
+    /// In this order: [`Refusal::Validation`], `NotFound`, [`Refusal::UnknownRuntime`] and
+    /// [`Refusal::UnsupportedPermissionMode`] of a mode that is asked for,
+    /// [`Refusal::AgentRetired`], [`Refusal::AutonomyNotAcknowledged`],
     /// [`Refusal::PreconditionFailed`].
+    ///
+    /// Source: contract 3.2.
     pub async fn change_agent(
         &self,
         by: &Owner,
@@ -131,12 +122,25 @@ impl Hall {
         patch: AgentPatch,
     ) -> Result<Revised<Agent>> {
         patch.check()?;
-        let (actor, now) = (by.caller().author, self.now());
+        self.look_for_runtimes().await?;
+        let (by, now) = (*by.caller(), self.now());
+        let now_true = self.now_true();
         self.store()
             .write(move |tx| {
-                let before = existing(tx, id)?;
+                let actor = by.author;
+                let before = now_true.complete(existing(tx, id)?);
+                let mode = mode_to_use(tx, &now_true.registry, &before, &patch)?;
                 let mut agent = patch.apply(&before)?;
+                let standing = agents::acknowledgements(tx, id)?;
+                let is_said = patch.acknowledged_autonomy;
+                let word = match &mode {
+                    Some(mode) => consent(&by, mode, is_said, &standing, now)?,
+                    None => None,
+                };
                 precondition.check(agents::rev(tx, id)?)?;
+                if let Some(word) = &word {
+                    agents::acknowledge(tx, id, word)?;
+                }
                 if agent == before {
                     return revised(tx, agent);
                 }
@@ -164,16 +168,24 @@ impl Hall {
         precondition: Precondition,
     ) -> Result<Revised<Agent>> {
         let (actor, now) = (by.caller().author, self.now());
-        self.store()
+        let now_true = self.now_true();
+        let (retired, ended) = self
+            .store()
             .write(move |tx| {
-                let before = existing(tx, id)?;
+                let before = now_true.complete(existing(tx, id)?);
                 precondition.check(agents::rev(tx, id)?)?;
+                let mut ended = Vec::new();
                 if before.state == AgentState::Retired {
-                    return revised(tx, before);
+                    return Ok((revised(tx, before)?, ended));
+                }
+                for session in session_rows::open_of_agent(tx, id)? {
+                    let (session, asks) = sessions::close(tx, session, Some(actor), now)?;
+                    ended.push((session.id, asks));
                 }
                 for token in token_rows::of_agent(tx, id)? {
                     tokens::revoke(tx, Some(actor), id, token.id, now)?;
                 }
+                turns::dismiss_agent(tx, before.author_id, now)?;
                 for room in member_rows::rooms_of(tx, before.author_id)? {
                     members::leave(tx, Some(actor), room, before.author_id, now)?;
                 }
@@ -181,23 +193,194 @@ impl Hall {
                 agents::retire(tx, id, now)?;
                 rooms::tell_if_changed(tx, now, Some(actor), &team)?;
                 crate::authors::retire(tx, actor, before.author_id, now)?;
-                let agent = existing(tx, id)?;
+                let agent = now_true.complete(existing(tx, id)?);
                 let event = Event::AgentRetired {
                     agent: agent.clone(),
                 };
                 tx.append(now, Some(actor), &event)?;
-                revised(tx, agent)
+                Ok((revised(tx, agent)?, ended))
             })
-            .await
+            .await?;
+        for (session, asks) in ended {
+            self.answer_withdrawn(session, &asks);
+            self.inner.live.close(session);
+        }
+        self.inner.processes.stop(id);
+        self.wake_turns();
+        Ok(retired)
+    }
+
+    /// What is true of agents only now.
+    fn now_true(&self) -> NowTrue {
+        NowTrue {
+            registry: Arc::clone(self.runtimes()),
+            live: self.inner.processes.live(),
+        }
+    }
+
+    /// The runtime and the mode of a registration, with their defaults.
+    async fn mode_asked_for(&self, ask: &NewAgent) -> Result<(String, Mode)> {
+        self.look_for_runtimes().await?;
+        let registry = Arc::clone(self.runtimes());
+        let (runtime, mode) = (ask.runtime.clone(), ask.permission_mode.clone());
+        let seen = self
+            .store()
+            .read(move |db| {
+                let configured = settings::get(db, &DEFAULT_RUNTIME)?.value;
+                let kind = runtime.as_deref();
+                let kind = kind.unwrap_or_else(|| registry.default_kind(configured.text()));
+                let known = capabilities_of(db, &registry, kind)?;
+                let id = mode.as_deref().unwrap_or(&known.default_mode);
+                let mode = known.mode(id)?.clone();
+                Ok((kind.to_owned(), mode))
+            })
+            .await?;
+        Ok(seen.value)
     }
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.
-    async fn working_folder(&self, cwd: String) -> Result<String> {
+    pub(crate) async fn working_folder(&self, cwd: String) -> Result<String> {
         let confined = Arc::clone(&self.inner.confined);
         tokio::task::spawn_blocking(move || confined.working_folder(&cwd))
             .await
             .map_err(|error| Fault::broken("checking a working folder", error))?
     }
+}
+
+/// Where a new agent works, and how.
+pub(crate) struct Place {
+    /// The runtime's type.
+    pub(crate) runtime: String,
+    /// The mode of its sessions.
+    pub(crate) mode: Mode,
+    /// Its folder, in its canonical form.
+    pub(crate) cwd: String,
+}
+
+/// Puts an agent on the registry.
+///
+/// # Errors
+/// [`Refusal::AutonomyNotAcknowledged`].
+pub(crate) fn register(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    ask: NewAgent,
+    place: Place,
+    now: Moment,
+) -> Result<Agent> {
+    let Place { runtime, mode, cwd } = place;
+    let word = consent(by, &mode, ask.acknowledged_autonomy, &[], now)?;
+    let name = ask.name.trim().to_owned();
+    let id = Hall::new_id(AgentId::from_bytes);
+    let new_author = Hall::new_id(AuthorId::from_bytes);
+    let revived = agents::retired_author(tx, &cwd, &runtime)?;
+    let author = appear(tx, revived, new_author, id, &name, now)?;
+    let agent = Agent {
+        id,
+        author_id: author.id,
+        handle: author.handle.clone(),
+        name,
+        description: ask.description,
+        runtime,
+        cwd,
+        response_mode: ask.response_mode.unwrap_or(ResponseMode::Engaged),
+        permission_mode: mode.id,
+        model: ask.model,
+        effort: ask.effort,
+        state: AgentState::Ready,
+        live_process: false,
+        created_at: now,
+        updated_at: now,
+    };
+    settle(tx, by.author, &agent, &author, ask.join_team)?;
+    if let Some(word) = &word {
+        agents::acknowledge(tx, agent.id, word)?;
+    }
+    Ok(agent)
+}
+
+/// The registry, as a caller sees it.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    /// In the order of registration.
+    pub agents: Vec<Agent>,
+    /// What is wrong with single runtimes; empty when all is well.
+    pub warnings: Vec<String>,
+}
+
+/// What is true of agents only now, and stands in no row.
+struct NowTrue {
+    registry: Arc<Registry>,
+    live: HashSet<AgentId>,
+}
+
+impl NowTrue {
+    fn complete(&self, agent: Agent) -> Agent {
+        self.registry.complete(agent, &self.live)
+    }
+
+    /// One sentence for each runtime that is gone.
+    fn warnings(&self, agents: &[Agent]) -> Vec<String> {
+        let gone = agents
+            .iter()
+            .filter(|agent| agent.state == AgentState::RuntimeMissing);
+        let mut kinds: Vec<&str> = gone.map(|agent| agent.runtime.as_str()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let warning = |kind| match self.registry.profile(kind) {
+            Some(profile) => format!("{}: {}", profile.label, profile.missing()),
+            None => format!("{kind}: no runtime of this type is configured any more."),
+        };
+        kinds.into_iter().map(warning).collect()
+    }
+}
+
+/// The mode a change asks for; a bare word of consent is about the mode the agent has.
+fn mode_to_use(
+    db: &Rx<'_>,
+    registry: &Registry,
+    agent: &Agent,
+    patch: &AgentPatch,
+) -> Result<Option<Mode>> {
+    let asked = patch.permission_mode.as_deref();
+    let own = patch
+        .acknowledged_autonomy
+        .then_some(&*agent.permission_mode);
+    let Some(id) = asked.or(own) else {
+        return Ok(None);
+    };
+    let capabilities = match capabilities_of(db, registry, &agent.runtime) {
+        Err(_) if asked.is_none() => return Ok(None),
+        known => known?,
+    };
+    match capabilities.mode(id) {
+        Err(_) if asked.is_none() => Ok(None),
+        known => Ok(Some(known?.clone())),
+    }
+}
+
+/// A person's word for `mode` that must be kept, when one is needed that was not given before.
+///
+/// # Errors
+/// [`Refusal::AutonomyNotAcknowledged`], and the refusals of the gate `decider` for a caller
+/// that cannot give it. Source: contract 3.1, 3.6.4.
+pub(crate) fn consent(
+    by: &Caller,
+    mode: &Mode,
+    is_said: bool,
+    standing: &[Acknowledgement],
+    now: Moment,
+) -> Result<Option<Acknowledgement>, Refusal> {
+    if !may_use(mode, is_said, standing)? {
+        return Ok(None);
+    }
+    let decider = Decider::admit(*by)?;
+    Ok(Some(Acknowledgement {
+        mode: mode.id.clone(),
+        width: mode.width,
+        by: decider.caller().author,
+        at: now,
+    }))
 }
 
 /// Writes a new agent, tells of it and its author, and gives it its seat in `team`.

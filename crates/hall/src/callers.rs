@@ -3,13 +3,14 @@
 
 use guildhall_domain::{
     Moment, Refusal, Result,
+    agents::AgentState,
     callers::{AuthMode, Caller, Credential, Identity},
-    ids::TokenId,
+    ids::{AgentId, TokenId},
 };
 use guildhall_store::{
     Rx, Tx,
     accounts::{self, Holder},
-    keys, sign_ins, tokens,
+    agents, keys, sign_ins, tokens,
 };
 use guildhall_world::{
     peers::{self, PeerWord},
@@ -23,8 +24,14 @@ use crate::{Hall, start::Door};
 pub enum Peer {
     /// This computer, and the server's own OS user, or nobody checks which user it is.
     OwnUser,
+    /// The same, but it may be a process of an agent that nobody can look into.
+    InDoubt,
     /// This computer, another OS user.
     OtherUser,
+    /// A process of this agent's tree.
+    Agent(AgentId),
+    /// A process below the server that belongs to no agent.
+    Stray,
     /// This computer, but the kernel gave no answer about the socket.
     Unanswered,
     /// Another computer.
@@ -36,8 +43,11 @@ impl Peer {
     pub fn of(word: PeerWord) -> Self {
         match word {
             PeerWord::Elsewhere => Self::Elsewhere,
+            PeerWord::Agent(agent) => Self::Agent(agent),
+            PeerWord::Stray => Self::Stray,
             PeerWord::User { uid, .. } if uid == peers::own_uid() => Self::OwnUser,
-            PeerWord::User { .. } => Self::OtherUser,
+            PeerWord::InDoubt { uid, .. } if uid == peers::own_uid() => Self::InDoubt,
+            PeerWord::User { .. } | PeerWord::InDoubt { .. } => Self::OtherUser,
             PeerWord::Unknown => Self::Unanswered,
             PeerWord::NotAsked => Self::OwnUser,
         }
@@ -84,13 +94,26 @@ impl Hall {
     ///
     /// Source: contract 1.4, "Resolution".
     pub async fn caller(&self, approach: &Approach) -> Result<Caller> {
-        if approach.peer == Peer::Unanswered {
-            return Err(Refusal::NotTheOwner.into());
-        }
-        match agent_credential(approach) {
-            AgentCredential::Token(token) => return self.agent(token).await,
-            AgentCredential::Unverifiable => return Err(Refusal::AgentIdentityUnverified.into()),
-            AgentCredential::Absent => {}
+        let holder = match approach.peer {
+            Peer::Agent(agent) => Some(agent),
+            Peer::Stray => return Err(Refusal::AgentIdentityUnverified.into()),
+            Peer::Unanswered => return Err(Refusal::NotTheOwner.into()),
+            Peer::OwnUser | Peer::InDoubt | Peer::OtherUser | Peer::Elsewhere => None,
+        };
+        match (agent_credential(approach), holder) {
+            (AgentCredential::Unverifiable, _) => {
+                return Err(Refusal::AgentIdentityUnverified.into());
+            }
+            (AgentCredential::Token(token), None) => return self.agent(token).await,
+            (AgentCredential::Token(token), Some(holder)) => {
+                let caller = self.agent(token).await?;
+                return match caller.agent() {
+                    Some(agent) if agent == holder => Ok(caller),
+                    Some(_) | None => Err(Refusal::AgentIdentityUnverified.into()),
+                };
+            }
+            (AgentCredential::Absent, Some(holder)) => return self.agent_by_process(holder).await,
+            (AgentCredential::Absent, None) => {}
         }
         match &approach.authorization {
             Shown::Text(text) => return self.bearer(text, approach.peer).await,
@@ -98,15 +121,17 @@ impl Hall {
             Shown::Absent => {}
         }
         match (&self.inner.door, approach.peer) {
-            (Door::Local { owner }, Peer::OwnUser) => Ok(Caller {
+            (Door::Local { owner }, Peer::OwnUser | Peer::InDoubt) => Ok(Caller {
                 identity: Identity::Owner,
                 author: *owner,
                 credential: Credential::Loopback,
                 is_invited: false,
+                is_in_doubt: approach.peer == Peer::InDoubt,
             }),
-            (Door::Local { .. }, Peer::OtherUser | Peer::Unanswered | Peer::Elsewhere) => {
-                Err(Refusal::NotTheOwner.into())
-            }
+            (
+                Door::Local { .. },
+                Peer::OtherUser | Peer::Agent(_) | Peer::Stray | Peer::Unanswered | Peer::Elsewhere,
+            ) => Err(Refusal::NotTheOwner.into()),
             (Door::Login { .. }, _) => self.signed_in(&approach.cookie).await,
         }
     }
@@ -120,7 +145,9 @@ impl Hall {
         }
         match self.inner.door {
             // Digests are compared, so that time tells nothing of the token.
-            Door::Login { local_token, .. } if local_token == digest && peer == Peer::OwnUser => {
+            Door::Login { local_token, .. }
+                if local_token == digest && matches!(peer, Peer::OwnUser | Peer::InDoubt) =>
+            {
                 let owner = self.store().read(accounts::owner).await?.value;
                 let caller =
                     owner.and_then(|owner| person(&owner, AuthMode::Login, Credential::LocalToken));
@@ -192,6 +219,26 @@ impl Hall {
             author: bearer.author,
             credential: Credential::AgentToken(id),
             is_invited: false,
+            is_in_doubt: false,
+        })
+    }
+
+    /// The agent whose process made the connection, whatever it showed or left out.
+    async fn agent_by_process(&self, agent: AgentId) -> Result<Caller> {
+        let found = self
+            .store()
+            .read(move |db| agents::by_id(db, agent))
+            .await?
+            .value;
+        let agent = found
+            .filter(|agent| agent.state != AgentState::Retired)
+            .ok_or(Refusal::AgentIdentityUnverified)?;
+        Ok(Caller {
+            identity: Identity::Agent(agent.id),
+            author: agent.author_id,
+            credential: Credential::Process,
+            is_invited: false,
+            is_in_doubt: false,
         })
     }
 
@@ -217,6 +264,7 @@ fn person(holder: &Holder, mode: AuthMode, credential: Credential) -> Option<Cal
         author: holder.author,
         credential,
         is_invited: mode == AuthMode::Login && holder.is_invited,
+        is_in_doubt: false,
     })
 }
 
@@ -229,6 +277,12 @@ pub(crate) fn still_counts(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<
         }
         Credential::ApiKey(id) => Ok(keys::by_id(db, id)?.is_some()),
         Credential::AgentToken(token) => token_counts(db, token, now),
+        Credential::Process => match caller.agent() {
+            Some(agent) => {
+                Ok(agents::by_id(db, agent)?.is_some_and(|it| it.state != AgentState::Retired))
+            }
+            None => Ok(false),
+        },
     }
 }
 

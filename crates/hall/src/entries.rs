@@ -1,10 +1,10 @@
 //! Entries: posting in a room, reading what was posted, and taking its text out.
 
 use guildhall_domain::{
-    Refusal, Result,
+    Moment, Refusal, Result,
     attachments::Attachment,
     callers::{AnyCaller, Caller, Gate, Human},
-    entries::{EntriesAsk, EntriesPage, Entry, Posting, may_redact},
+    entries::{EntriesAsk, EntriesPage, Entry, Notice, Posted, Posting, may_redact},
     events::Event,
     ids::{EntryId, RoomId},
     mentions::{self, MentionSpan},
@@ -12,8 +12,8 @@ use guildhall_domain::{
     threads::may_be_root,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, attachments as file_rows,
-    entries::{self, NewPost},
+    Rx, Seen, Tx, attachments as file_rows, authors,
+    entries::{self, Cascade, NewNotice, NewPost},
     members, settings,
 };
 
@@ -21,25 +21,29 @@ use crate::{
     Hall, attachments,
     repeats::Once,
     sight::{self, Sight},
+    turns,
 };
 
 impl Hall {
-    /// Writes a post; its mentions are resolved now and for good.
+    /// Writes a post; its mentions are resolved now and for good. Each agent of the room is
+    /// considered for a turn.
     ///
     /// # Errors
     /// `NotFound` for the room, the thread root or a file, [`Refusal::RoomArchived`],
     /// [`Refusal::NotAMember`], [`Refusal::NestedThread`], [`Refusal::AttachmentAlreadyPosted`],
-    /// [`Refusal::Validation`] for too many files.
+    /// [`Refusal::Validation`] for too many files, [`Refusal::TurnWasStopped`],
+    /// [`Refusal::TooManyPostsThisTurn`].
     pub async fn post(
         &self,
         by: &AnyCaller,
         room: RoomId,
         posting: Posting,
-        once: Once<Entry>,
-    ) -> Result<Entry> {
+        once: Once<Posted>,
+    ) -> Result<Posted> {
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(EntryId::from_bytes);
-        self.store()
+        let posted = self
+            .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
                     attachments::require_few(tx, &posting.files)?;
@@ -60,13 +64,17 @@ impl Hall {
                         mention_spans: resolve(tx, room, text.as_str())?,
                         text: text.into_string(),
                         thread_root: root,
-                        cascade_depth: depth(tx, &by, &sight)?,
+                        cascade: cascade(tx, &by, &sight)?,
                         now,
                     };
-                    write(tx, post, files)
+                    say(tx, post, files)
                 })
             })
-            .await
+            .await?;
+        if posted.turns.iter().any(|turn| turn.id.is_some()) {
+            self.wake_turns();
+        }
+        Ok(posted)
     }
 
     /// A run of a room's entries, oldest first.
@@ -134,7 +142,38 @@ impl Hall {
     }
 }
 
-/// Writes a post with its files, and tells of it.
+/// Writes a post with its files, tells of it, and has the room's agents hear it.
+pub(crate) fn say(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Posted> {
+    let now = post.now;
+    let entry = write(tx, post, files)?;
+    let turns = turns::consider(tx, &entry, now)?;
+    Ok(Posted { entry, turns })
+}
+
+/// Writes a notice of the house, and tells of it.
+pub(crate) fn notify(
+    tx: &mut Tx<'_>,
+    room: RoomId,
+    text: String,
+    notice: Notice,
+    now: Moment,
+) -> Result<()> {
+    let author = authors::system(tx)?;
+    let id = Hall::new_id(EntryId::from_bytes);
+    let notice = NewNotice {
+        id,
+        room,
+        author,
+        text,
+        notice,
+        now,
+    };
+    let entry = entries::insert_notice(tx, notice)?;
+    tx.append(now, Some(author), &Event::EntryAdded { entry })?;
+    Ok(())
+}
+
+/// Writes a post with its files, and tells of it; nobody is considered for a turn.
 pub(crate) fn write(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Entry> {
     let (now, author) = (post.now, post.author);
     let mut entry = entries::insert(tx, post)?;
@@ -153,7 +192,7 @@ fn visible(db: &Rx<'_>, room: RoomId, sight: &Sight, id: EntryId) -> Result<Entr
 }
 
 /// Whom the text names among the room's members.
-fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
+pub(crate) fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
     if !text.contains('@') {
         return Ok(Vec::new());
     }
@@ -165,12 +204,24 @@ fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
     }))
 }
 
-/// A person's post begins a cascade; an agent's post outside a turn ends one, so that it
-/// starts nobody.
-pub(crate) fn depth(db: &Rx<'_>, by: &Caller, sight: &Sight) -> Result<u32> {
-    match sight.standing.max_agent_depth {
-        _ if by.is_human() => Ok(0),
-        Some(depth) => Ok(depth),
-        None => Ok(settings::turn_limits(db)?.max_agent_depth),
+/// A person's post begins a cascade, an agent's post in a turn belongs to the turn's, and one
+/// outside a turn ends its own, so that it starts nobody.
+///
+/// # Errors
+/// [`Refusal::TurnWasStopped`], [`Refusal::TooManyPostsThisTurn`].
+pub(crate) fn cascade(tx: &mut Tx<'_>, by: &Caller, sight: &Sight) -> Result<Cascade> {
+    if by.is_human() {
+        return Ok(Cascade::default());
     }
+    if let Some(joined) = turns::join_post(tx, by)? {
+        return Ok(joined);
+    }
+    let depth = match sight.standing.max_agent_depth {
+        Some(depth) => depth,
+        None => settings::turn_limits(tx)?.max_agent_depth,
+    };
+    Ok(Cascade {
+        depth,
+        ..Cascade::default()
+    })
 }

@@ -9,9 +9,12 @@ pub mod authors;
 mod blobs;
 pub mod callers;
 pub mod canvas;
+pub mod commands;
 pub mod entries;
 pub mod export;
+pub mod interactions;
 pub mod keys;
+pub mod launching;
 pub mod members;
 mod passwords;
 pub mod reactions;
@@ -19,7 +22,10 @@ pub mod read_cursors;
 pub mod repeats;
 pub mod retention;
 pub mod rooms;
+pub mod runtimes;
 pub mod search;
+pub mod session_tasks;
+pub mod sessions;
 pub mod settings;
 mod sight;
 pub mod sign_ins;
@@ -31,6 +37,9 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
+pub mod turns;
+pub mod usage;
+mod watch;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -39,16 +48,25 @@ use guildhall_domain::{
     signals::Signal,
 };
 use guildhall_store::Store;
-use guildhall_world::{blobs::Blobs, confined::Confined, disk};
+use guildhall_world::{
+    blobs::Blobs, confined::Confined, digests::Digests, disk, process_tree::ProcessTrees,
+    watching::Watching,
+};
 use tokio::sync::{Notify, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
+pub use guildhall_world::places::Places;
+/// Where the programs of runtimes are looked for.
+pub use guildhall_world::runtimes::Programs;
 pub use start::{Auth, Opening};
 
-use crate::{passwords::Passwords, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries};
+use crate::{
+    interactions::Waiting, launching::Launching, passwords::Passwords, runtimes::Registry,
+    start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries,
+};
 
 /// The whole installation: built complete, shared by cloning.
 #[derive(Clone)]
@@ -61,7 +79,18 @@ struct Inner {
     clock: Clock,
     confined: Arc<Confined>,
     blobs: Arc<Blobs>,
+    runtimes: Arc<Registry>,
+    launching: Launching,
+    /// Agents' processes that run.
+    processes: sessions::Processes,
+    /// Sessions with something to do.
+    live: sessions::Live,
     data_dir: PathBuf,
+    /// Where agents keep what is theirs.
+    places: Places,
+    watching: Arc<Watching>,
+    commands: Arc<commands::Kept>,
+    followed: Arc<session_tasks::Followed>,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
     door: Door,
@@ -70,8 +99,16 @@ struct Inner {
     started_at: Moment,
     signals: broadcast::Sender<Signal>,
     streams: streams::Open,
+    /// The keepers of the agents that run, by which connections are told to be an agent's.
+    trees: ProcessTrees,
     /// Tells the chore of canvas locks that somebody edits.
     editing: Notify,
+    /// Makes the digests of what people decide on.
+    digests: Digests,
+    /// The agents that wait for a person's answer.
+    waiting: Waiting,
+    /// Tells the dispatcher of turns that something may be due.
+    turning: Notify,
     tasks: Tasks,
 }
 
@@ -97,6 +134,11 @@ impl Hall {
     /// The long-lived tasks of this server.
     pub fn tasks(&self) -> &Tasks {
         &self.inner.tasks
+    }
+
+    /// The processes of the agents that run now; the listener asks by them whose a connection is.
+    pub fn process_trees(&self) -> &ProcessTrees {
+        &self.inner.trees
     }
 
     /// How many streams are open now.
@@ -154,7 +196,15 @@ impl Hall {
                 clock: parts.clock,
                 confined: Arc::new(parts.confined),
                 blobs: Arc::new(parts.blobs),
+                runtimes: Arc::new(parts.runtimes),
+                launching: parts.launching,
+                processes: sessions::Processes::default(),
+                live: sessions::Live::default(),
                 data_dir: parts.data_dir,
+                places: parts.places,
+                watching: Arc::default(),
+                commands: Arc::default(),
+                followed: Arc::default(),
                 log_id: parts.log_id,
                 door: parts.door,
                 passwords: Passwords::new(),
@@ -162,7 +212,11 @@ impl Hall {
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),
+                trees: ProcessTrees::default(),
                 editing: Notify::new(),
+                digests: parts.digests,
+                waiting: Waiting::default(),
+                turning: Notify::new(),
                 tasks: Tasks::new(),
             }),
         }

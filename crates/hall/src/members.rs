@@ -21,6 +21,7 @@ use crate::{
     Hall,
     repeats::Once,
     sight::{self, Sight},
+    turns,
 };
 
 /// Whom a request names: an author, or an agent by its registry id.
@@ -114,6 +115,9 @@ impl Hall {
                     return Ok(before);
                 }
                 members::set_response_mode(tx, room, author, mode)?;
+                if mode == ResponseMode::Silent {
+                    turns::quiet(tx, room, author, now)?;
+                }
                 let member = Member {
                     response_mode: mode,
                     ..before
@@ -147,7 +151,9 @@ impl Hall {
                 }
                 leave(tx, Some(by.author), room, author, now)
             })
-            .await
+            .await?;
+        self.wake_turns();
+        Ok(())
     }
 }
 
@@ -267,6 +273,7 @@ pub(crate) fn leave(
 ) -> Result<()> {
     let before = crate::rooms::existing(tx, room)?;
     crate::canvas::end_edits_of(tx, actor, room, author, now)?;
+    turns::dismiss(tx, room, author, now)?;
     members::remove(tx, room, author)?;
     tx.append(
         now,

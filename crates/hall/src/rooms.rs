@@ -25,7 +25,7 @@ use crate::{
     Hall,
     members::{self, Named},
     repeats::Once,
-    sight,
+    sight, turns,
 };
 
 /// Which rooms are asked for.
@@ -136,7 +136,8 @@ impl Hall {
     ) -> Result<RoomDetail> {
         patch.check()?;
         let (by, now) = (*by.caller(), self.now());
-        self.store()
+        let changed = self
+            .store()
             .write(move |tx| {
                 let before = rooms::by_id(tx, id)?.ok_or(Refusal::NotFound(Thing::Room))?;
                 require_seat(tx, id, &patch)?;
@@ -152,9 +153,14 @@ impl Hall {
                 rooms::update(tx, &change)?;
                 count_if_changed(tx, &before)?;
                 tell_if_changed(tx, now, Some(by.author), &before)?;
+                if change.room.archived && !before.archived {
+                    turns::dismiss_room(tx, id, now)?;
+                }
                 detail(tx, &by, id)
             })
-            .await
+            .await?;
+        self.wake_turns();
+        Ok(changed)
     }
 }
 
@@ -218,6 +224,7 @@ pub(crate) fn detail(db: &Rx<'_>, by: &Caller, id: RoomId) -> Result<RoomDetail>
         viewer_author_id: by.author,
         viewer_is_owner: by.identity == Identity::Owner,
         rev: rooms::rev(db, id)?,
+        working: guildhall_store::turns::live_in(db, id)?,
     })
 }
 

@@ -1,8 +1,10 @@
 //! Settings: what they are now, and changing them.
 
+use std::sync::Arc;
+
 use guildhall_domain::{
     Fault, Moment, Refusal, Result,
-    agents::{AgentState, Runtime},
+    agents::AgentState,
     callers::{Gate, Owner},
     events::Event,
     ids::{AgentId, AuthorId},
@@ -19,7 +21,7 @@ use guildhall_store::{
 };
 use guildhall_world::confined::Confined;
 
-use crate::{Hall, callers};
+use crate::{Hall, callers, runtimes::Registry};
 
 impl Hall {
     /// Every setting with its value and who said so, by key.
@@ -59,11 +61,13 @@ impl Hall {
     ) -> Result<Revised<Vec<Current>>> {
         rules::check(&patch)?;
         require_folders(&patch).await?;
+        self.look_for_runtimes().await?;
+        let registry = Arc::clone(self.runtimes());
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
                 callers::require(tx, &by, now)?;
-                require_known(tx, &patch)?;
+                require_known(tx, &registry, &patch)?;
                 let before = revised(tx)?;
                 require_free(&before.value, &patch)?;
                 precondition.check(before.rev)?;
@@ -113,13 +117,13 @@ async fn require_folders(patch: &SettingsPatch) -> Result<()> {
 }
 
 /// Holds back values that name what there is not.
-fn require_known(db: &Rx<'_>, patch: &SettingsPatch) -> Result<()> {
+fn require_known(db: &Rx<'_>, registry: &Registry, patch: &SettingsPatch) -> Result<()> {
     for (key, value) in patch {
         let text = value.as_ref().map(Value::text).unwrap_or_default();
         if text.is_empty() {
             continue;
         }
-        if *key == DEFAULT_RUNTIME.key && Runtime::find(text).is_err() {
+        if *key == DEFAULT_RUNTIME.key && registry.find(text).is_err() {
             return Err(Refusal::field(key, "no runtime of this type is registered").into());
         }
         if *key == DEFAULT_AGENT.key {

@@ -1,12 +1,20 @@
-//! Sight: which rooms a caller may know of, and what of them it may read.
+//! Sight: which rooms a caller may know of, what of them it may read, and which files it may name.
 //! An agent sees the rooms it belongs to, from its joining on; a person sees every room.
 
-use guildhall_domain::{Refusal, Result, callers::Caller, ids::RoomId, outcome::Thing};
+use guildhall_domain::{
+    Refusal, Result,
+    callers::{Caller, Identity},
+    ids::RoomId,
+    outcome::Thing,
+    settings::FILES_PEOPLE,
+};
 use guildhall_store::{
-    Rx,
+    Rx, agents,
     members::Window,
     rooms::{self, Standing},
+    settings,
 };
+use guildhall_world::confined::Reach;
 
 /// A room the caller may know of.
 #[derive(Clone, Copy, Debug)]
@@ -52,5 +60,26 @@ pub(crate) fn room(db: &Rx<'_>, by: &Caller, id: RoomId) -> Result<Sight> {
             floor: window.joined_seq,
         }),
         (false, None) => Err(missing.into()),
+    }
+}
+
+/// Which files the caller may name: the owner those beneath the roots, an agent those of its own
+/// folder, and other people none, unless a setting opens the owner's to them.
+///
+/// # Errors
+/// [`Refusal::OwnerOnly`] for other people; `NotFound` for an agent that is gone.
+///
+/// Source: contract 6.1.
+pub(crate) fn reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
+    match by.identity {
+        Identity::Owner => Ok(Reach::Roots),
+        Identity::Person(_) => match settings::get(db, &FILES_PEOPLE)?.value.text() {
+            "boundary" => Ok(Reach::Roots),
+            _ => Err(Refusal::OwnerOnly.into()),
+        },
+        Identity::Agent(agent) => {
+            let agent = agents::by_id(db, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
+            Ok(Reach::Folder(agent.cwd))
+        }
     }
 }

@@ -181,7 +181,8 @@ impl Hall {
             Credential::Loopback
             | Credential::ApiKey(_)
             | Credential::LocalToken
-            | Credential::AgentToken(_) => None,
+            | Credential::AgentToken(_)
+            | Credential::Process => None,
         };
         self.store()
             .write(move |tx| {

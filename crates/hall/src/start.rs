@@ -9,15 +9,22 @@ use guildhall_domain::{
     ids::{AuthorId, LogId, RoomId},
     limits,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
+    runtimes::Profile,
     settings::FILES_ROOTS,
 };
 use guildhall_store::{
     Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
 };
-use guildhall_world::{blobs::Blobs, clock::Clock, confined::Confined, setup_code, users};
+use guildhall_world::{
+    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, places::Places,
+    runtimes::Programs, setup_code, users,
+};
 
-use crate::{Hall, members, retention::Retention, streams::StreamLimits};
+use crate::{
+    Hall, launching::Launching, members, retention::Retention, runtimes::Registry, sessions,
+    streams::StreamLimits,
+};
 
 /// What a hall is opened with.
 pub struct Opening {
@@ -29,6 +36,14 @@ pub struct Opening {
     pub clock: Clock,
     /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
+    /// The runtimes there can be.
+    pub runtimes: Vec<Profile>,
+    /// Where their programs are looked for.
+    pub programs: Programs,
+    /// What agents are started with.
+    pub launching: Launching,
+    /// Where agents keep what is theirs.
+    pub places: Places,
     /// How people are told apart.
     pub auth: Auth,
     /// The settings that file, environment and flags name.
@@ -72,7 +87,11 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
+    pub(crate) runtimes: Registry,
+    pub(crate) digests: Digests,
+    pub(crate) launching: Launching,
     pub(crate) data_dir: PathBuf,
+    pub(crate) places: Places,
     pub(crate) log_id: LogId,
     pub(crate) door: Door,
     pub(crate) started_at: Moment,
@@ -94,12 +113,17 @@ impl Hall {
             database,
             clock,
             roots,
+            runtimes,
+            programs,
+            launching,
+            places,
             auth,
             configured,
             streams,
             retention,
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
+        let digests = Digests::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let ((log_id, owner, has_accounts), set_roots) = store
@@ -118,6 +142,8 @@ impl Hall {
                     (Auth::Local, None) => Some(make_owner(tx, started_at)?),
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
+                sessions::recover(tx, started_at)?;
+                crate::turns::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
                 Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
             })
@@ -146,15 +172,23 @@ impl Hall {
             clock,
             confined,
             blobs,
+            runtimes: Registry::open(runtimes, programs),
+            digests,
+            launching,
             data_dir,
+            places,
             log_id,
             door,
             started_at,
         };
         let hall = Self::assemble(parts, streams);
+        hall.recover_interactions().await.map_err(as_fault)?;
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
+        crate::interactions::start(&hall);
+        crate::turns::start(&hall);
+        crate::watch::start(&hall);
         Ok(hall)
     }
 }

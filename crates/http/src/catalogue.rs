@@ -51,7 +51,7 @@ catalogue! {
         "Name a file, not a folder or device.";
     UNKNOWN_RUNTIME 400 "Unknown runtime",
         "No runtime of this type is registered here.",
-        "Use a registered type, such as rehearsal.";
+        "Use a registered type, such as rehearsal; GET /api/runtimes lists all there are. Where the address names the runtime, the status is 404.";
     UNKNOWN_SETTING 400 "Unknown setting",
         "There is no such setting; the details name the keys.",
         "Read GET /api/settings for the keys there are.";
@@ -247,6 +247,9 @@ catalogue! {
     TURN_NOT_RUNNABLE 409 "Turn not runnable",
         "This turn runs, ran or was stopped.",
         "Post again to have the agent answer anew.";
+    TURN_WAS_STOPPED 409 "Turn was stopped",
+        "A person stopped the turn this session works for; what it writes is not taken.",
+        "Stop working on it.";
     ROOM_ARCHIVED 409 "Room archived",
         "This room is archived. Restore it to change anything.",
         "Restore the room first.";
@@ -298,6 +301,12 @@ catalogue! {
     TURN_BUDGET_REACHED 429 "The hour's turns are used up",
         "As many automatic turns ran within the hour as may.",
         "Wait as the header Retry-After says, or raise the limit in the settings.";
+    TOO_MANY_POSTS_THIS_TURN 429 "Too many posts in this turn",
+        "The agent wrote as many posts in this turn as one may.",
+        "Say the rest in the turn's answer.";
+    TOO_MANY_CANVAS_OPS_THIS_TURN 429 "Too many canvas changes in this turn",
+        "The agent changed the canvas as often in this turn as one may.",
+        "Leave the rest to another turn.";
     TOO_MANY_STREAMS 429 "Too many streams",
         "This caller holds as many streams as it may.",
         "Close a stream first.";

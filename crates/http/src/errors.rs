@@ -208,6 +208,11 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer realm=\"guildhall\"");
 const SERVICE_AGENT: HeaderValue = HeaderValue::from_static("ServiceAgent realm=\"guildhall\"");
 
+/// The code of a refusal that is part of an answer.
+pub fn code_of(refusal: &Refusal) -> &'static str {
+    doc(refusal).code
+}
+
 /// The code of every refusal. Source: contract 1.2 and the chapters' tables.
 fn doc(refusal: &Refusal) -> ErrorDoc {
     match refusal {
@@ -229,6 +234,9 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::OptionNotOffered(_) => catalogue::OPTION_NOT_OFFERED,
         Refusal::UseSessionRoute(_) => catalogue::USE_SESSION_ROUTE,
         Refusal::TurnNotRunnable => catalogue::TURN_NOT_RUNNABLE,
+        Refusal::TurnWasStopped => catalogue::TURN_WAS_STOPPED,
+        Refusal::TooManyPostsThisTurn => catalogue::TOO_MANY_POSTS_THIS_TURN,
+        Refusal::TooManyCanvasOpsThisTurn => catalogue::TOO_MANY_CANVAS_OPS_THIS_TURN,
         Refusal::TurnBudgetReached(_) => catalogue::TURN_BUDGET_REACHED,
         Refusal::IdempotencyInProgress => catalogue::IDEMPOTENCY_IN_PROGRESS,
         Refusal::IdempotencyKeyReused => catalogue::IDEMPOTENCY_KEY_REUSED,
@@ -262,6 +270,11 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
         Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
+        // The same code as where a body names it, with the status of a path that leads nowhere.
+        Refusal::NotFound(Thing::Runtime) => ErrorDoc {
+            status: 404,
+            ..catalogue::UNKNOWN_RUNTIME
+        },
         Refusal::NotFound(Thing::Session) => catalogue::SESSION_NOT_FOUND,
         Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
         Refusal::NotFound(Thing::PendingApproval) => catalogue::NO_PENDING_APPROVAL,

@@ -3,6 +3,7 @@
 use std::{net::Ipv4Addr, sync::atomic::Ordering};
 
 use guildhall_hall::peers::{Script, own_uid};
+use guildhall_world::process_tree::ProcessTrees;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpSocket,
@@ -327,7 +328,7 @@ async fn a_connection_has_the_word_of_its_address() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_kernel_names_our_own_user() {
-    let t = TestDoor::open_with(Limits::default(), Peers::Kernel).await;
+    let t = TestDoor::open_with(Limits::default(), Peers::Kernel(ProcessTrees::default())).await;
     let mut client = t.connect().await;
     client.get("/peer").await;
     let first = client.next_answer().await.body;

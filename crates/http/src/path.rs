@@ -5,8 +5,12 @@ use axum::{
     extract::{FromRequestParts, RawPathParams},
     http::request::Parts,
 };
-use guildhall_domain::ids::{
-    AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, RoomId, TokenId,
+use guildhall_domain::{
+    Refusal,
+    ids::{
+        AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, MessageId, RoomId,
+        SessionId, TokenId, TurnId,
+    },
 };
 
 use crate::errors::{ApiError, internal};
@@ -30,7 +34,10 @@ macro_rules! path_ids {
     )+};
 }
 
-path_ids! { AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId RoomId TokenId }
+path_ids! {
+    AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
+    TokenId TurnId
+}
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.
 impl PathId for String {
@@ -72,6 +79,23 @@ impl<S: Send + Sync, A: PathId, B: PathId, C: PathId> FromRequestParts<S> for Pa
             return Err(internal());
         };
         Ok(Self((A::named(first), B::named(second), C::named(third))))
+    }
+}
+
+/// The session that a path begins with: a UUID of any version, in either case, unlike other ids.
+///
+/// Source: contract 1.1, "Ids".
+pub struct SessionPath(pub SessionId);
+
+impl<S: Send + Sync> FromRequestParts<S> for SessionPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let texts = texts(parts, state).await?;
+        let first = texts.first().ok_or_else(internal)?;
+        let session = SessionId::parse(&first.to_ascii_lowercase());
+        let session = session.ok_or_else(|| Refusal::field("id", "must be a UUID"))?;
+        Ok(Self(session))
     }
 }
 

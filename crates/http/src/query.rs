@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequestParts, Query as Pairs},
     http::request::Parts,
 };
-use guildhall_domain::{Refusal, limits, outcome::Invalid};
+use guildhall_domain::{Moment, Refusal, limits, outcome::Invalid};
 
 use crate::{errors::ApiError, page_cursor};
 
@@ -92,6 +92,13 @@ impl Params {
             Ok(number) if is_decimal => Some(number),
             _ => self.fail(name, "must be a whole number that is not negative"),
         }
+    }
+
+    /// A moment as RFC 3339.
+    pub fn moment(&mut self, name: &str) -> Option<Moment> {
+        let text = self.text(name)?;
+        Moment::parse(&text)
+            .or_else(|| self.fail(name, "must be a time such as 2026-11-21T03:37:32Z"))
     }
 
     /// One of a set of words.

@@ -7,9 +7,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, attachments, authors, callers, canvas, entries, export, keys, members,
-        operating, reactions, read_cursors, rooms, search, settings, sign_ins, signals, streams,
-        threads, tokens,
+        accounts, agents, attachments, authors, callers, canvas, capabilities, commands, entries,
+        export, interactions, keys, members, messages, operating, reactions, read_cursors, rooms,
+        runtimes, search, session_tasks, sessions, settings, sign_ins, signals, streams, threads,
+        tokens, turns, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -52,6 +53,11 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(export::room))
         .routes(routes!(read_cursors::get, read_cursors::set))
         .routes(routes!(signals::send))
+        .routes(routes!(turns::list))
+        .routes(routes!(turns::get))
+        .routes(routes!(turns::run))
+        .routes(routes!(turns::halt_room))
+        .routes(routes!(turns::halt_agent))
         .routes(routes!(canvas::list, canvas::open))
         .routes(routes!(canvas::get, canvas::change, canvas::close))
         .routes(routes!(canvas::edit))
@@ -60,11 +66,32 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         // Streams
         .routes(routes!(streams::everything))
         .routes(routes!(streams::of_room))
+        .routes(routes!(streams::of_session))
         // Agents
         .routes(routes!(agents::list, agents::register))
         .routes(routes!(agents::get, agents::change, agents::retire))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))
+        // Runtimes
+        .routes(routes!(capabilities::get))
+        .routes(routes!(runtimes::list))
+        .routes(routes!(runtimes::check))
+        .routes(routes!(usage::get))
+        // Sessions
+        .routes(routes!(interactions::pending))
+        .routes(routes!(interactions::approve))
+        .routes(routes!(interactions::deny))
+        .routes(routes!(interactions::batch_approve))
+        .routes(routes!(interactions::batch_deny))
+        .routes(routes!(interactions::submit_answers))
+        .routes(routes!(sessions::list, sessions::open))
+        .routes(routes!(sessions::get, sessions::change, sessions::close))
+        .routes(routes!(sessions::cancel))
+        .routes(routes!(messages::list, messages::send))
+        .routes(routes!(messages::queue))
+        .routes(routes!(messages::reword, messages::remove))
+        .routes(routes!(session_tasks::list))
+        .routes(routes!(commands::list))
         // Settings
         .routes(routes!(settings::get, settings::change))
         // Operating

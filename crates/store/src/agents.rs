@@ -3,8 +3,10 @@
 
 use guildhall_domain::{
     Moment, Result,
-    agents::{Agent, AgentState, RUNTIMES, ResponseMode},
+    agents::{Agent, AgentState, ResponseMode},
     ids::{AgentId, AuthorId},
+    runtimes::{Asks, Reach, Stop, Width},
+    sessions::Acknowledgement,
     settings::DEFAULT_AGENT,
 };
 use rusqlite::Row;
@@ -47,6 +49,19 @@ pub fn by_folder(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId
     db.first(
         "SELECT id FROM agents WHERE cwd = $1 AND runtime = $2 AND retired_at IS NULL",
         (cwd, runtime),
+        |row| rows::id(row, 0, AgentId::from_bytes),
+    )
+}
+
+/// The agent of this folder that is not retired, the one registered first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn first_of_folder(db: &Rx<'_>, cwd: &str) -> Result<Option<AgentId>> {
+    db.first(
+        "SELECT id FROM agents WHERE cwd = $1 AND retired_at IS NULL
+         ORDER BY created_at, id LIMIT 1",
+        [cwd],
         |row| rows::id(row, 0, AgentId::from_bytes),
     )
 }
@@ -155,12 +170,58 @@ pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Moment) -> Result<()> {
     Ok(())
 }
 
+/// The modes in which an agent may act unattended, and who said so.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn acknowledgements(db: &Rx<'_>, id: AgentId) -> Result<Vec<Acknowledgement>> {
+    db.all(
+        "SELECT mode, stop, asks, reach, author_id, at FROM agent_acknowledgements
+         WHERE agent_id = $1 ORDER BY mode",
+        [id.as_bytes()],
+        |row| {
+            Ok(Acknowledgement {
+                mode: row.get(0)?,
+                width: Width {
+                    stop: word(row, 1, &Stop::WORDS)?,
+                    asks: word(row, 2, &Asks::WORDS)?,
+                    reach: word(row, 3, &Reach::WORDS)?,
+                },
+                by: rows::id(row, 4, AuthorId::from_bytes)?,
+                at: moment(row, 5)?,
+            })
+        },
+    )
+}
+
+/// Keeps a person's word that an agent may act unattended in a mode; it replaces an earlier one.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn acknowledge(tx: &mut Tx<'_>, id: AgentId, given: &Acknowledgement) -> Result<()> {
+    tx.run(
+        "INSERT INTO agent_acknowledgements (agent_id, mode, stop, asks, reach, author_id, at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (agent_id, mode) DO UPDATE SET stop = excluded.stop, asks = excluded.asks,
+           reach = excluded.reach, author_id = excluded.author_id, at = excluded.at",
+        (
+            id.as_bytes(),
+            &given.mode,
+            word_of(given.width.stop, &Stop::WORDS),
+            word_of(given.width.asks, &Asks::WORDS),
+            word_of(given.width.reach, &Reach::WORDS),
+            given.by.as_bytes(),
+            given.at.as_millis(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Reads an agent; whether its runtime is there and a process of it runs, the store does not know.
 fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
-    let runtime: String = row.get(5)?;
     let state = match maybe_moment(row, 13)? {
         Some(_) => AgentState::Retired,
-        None if RUNTIMES.iter().any(|known| known.kind == runtime) => AgentState::Ready,
-        None => AgentState::RuntimeMissing,
+        None => AgentState::Ready,
     };
     Ok(Agent {
         id: rows::id(row, 0, AgentId::from_bytes)?,
@@ -168,7 +229,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
         handle: authors::maybe_handle(row, 2)?,
         name: row.get(3)?,
         description: row.get(4)?,
-        runtime,
+        runtime: row.get(5)?,
         cwd: row.get(6)?,
         response_mode: word(row, 7, &ResponseMode::WORDS)?,
         permission_mode: row.get(8)?,

@@ -78,6 +78,16 @@ fn escape_like(q: &str) -> String {
     like
 }
 
+/// The house's own author.
+///
+/// # Errors
+/// A fault when the engine cannot read or there is none.
+pub fn system(db: &Rx<'_>) -> Result<AuthorId> {
+    db.one("SELECT id FROM authors WHERE kind = 'system'", [], |row| {
+        rows::id(row, 0, AuthorId::from_bytes)
+    })
+}
+
 /// The author with this id.
 ///
 /// # Errors

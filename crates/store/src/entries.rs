@@ -3,9 +3,9 @@
 use guildhall_domain::{
     Moment, Result,
     attachments::Digest,
-    entries::{EntriesAsk, EntriesPage, Entry, EntryKind},
+    entries::{EntriesAsk, EntriesPage, Entry, EntryKind, Notice},
     events::Event,
-    ids::{AuthorId, EntryId, RoomId},
+    ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
     mentions::MentionSpan,
 };
 use rusqlite::Row;
@@ -19,9 +19,9 @@ use crate::{
 /// What [`read`] reads, of the entry `e` with its responses `s`.
 pub(crate) const COLUMNS: &str = "e.id, e.room_id, e.seq, e.author_id, e.kind, e.text, e.mentions,
     e.cascade_root_id, e.cascade_depth, e.created_at, e.thread_root_id, e.redacted_at,
-    s.reply_count, s.last_reply_at, s.reactions";
+    s.reply_count, s.last_reply_at, s.reactions, e.notice, e.session_id, e.turn_id";
 /// How many columns these are.
-pub(crate) const COLUMN_COUNT: usize = 15;
+pub(crate) const COLUMN_COUNT: usize = 18;
 
 /// A query of entries with what others added to them.
 pub(crate) fn select(condition: &str) -> String {
@@ -46,8 +46,38 @@ pub struct NewPost {
     pub thread_root: Option<Entry>,
     /// Whom it names, and where.
     pub mention_spans: Vec<MentionSpan>,
-    /// Automatic replies between a person's post and this one.
-    pub cascade_depth: u32,
+    /// The chain of automatic turns it belongs to.
+    pub cascade: Cascade,
+    /// When.
+    pub now: Moment,
+}
+
+/// Which chain of automatic turns a post belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cascade {
+    /// The post that began it; `None` for one that begins its own.
+    pub root: Option<EntryId>,
+    /// Automatic replies between that post and this one.
+    pub depth: u32,
+    /// The turn it was written in.
+    pub turn: Option<TurnId>,
+    /// The session it was written in.
+    pub session: Option<SessionId>,
+}
+
+/// A notice about to be written.
+#[derive(Clone, Debug)]
+pub struct NewNotice {
+    /// Its id.
+    pub id: EntryId,
+    /// Its room.
+    pub room: RoomId,
+    /// The system's author.
+    pub author: AuthorId,
+    /// What it says to people.
+    pub text: String,
+    /// What it says to programs.
+    pub notice: Notice,
     /// When.
     pub now: Moment,
 }
@@ -154,10 +184,11 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
     let number = tx.number_entry();
     let told_in = tx.next_event();
     let spans = spans_text(&post.mention_spans)?;
+    let cascade_root = post.cascade.root.unwrap_or(post.id);
     tx.run(
         "INSERT INTO entries (id, room_id, seq, author_id, kind, text, mentions, cascade_root_id,
-           cascade_depth, created_at, number, told_in, thread_root_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+           cascade_depth, created_at, number, told_in, thread_root_id, session_id, turn_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         (
             post.id.as_bytes(),
             post.room.as_bytes(),
@@ -166,12 +197,14 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
             word_of(EntryKind::Post, &EntryKind::WORDS),
             &post.text,
             spans,
-            post.id.as_bytes(),
-            post.cascade_depth,
+            cascade_root.as_bytes(),
+            post.cascade.depth,
             post.now.as_millis(),
             stored(number),
             stored(told_in),
             post.thread_root.as_ref().map(|root| root.id.as_bytes()),
+            post.cascade.session.as_ref().map(SessionId::as_bytes),
+            post.cascade.turn.as_ref().map(TurnId::as_bytes),
         ),
     )?;
     if let Some(root) = &post.thread_root {
@@ -199,16 +232,78 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
         thread_root_entry_id: post.thread_root.map(|root| root.id),
         thread_reply_count: 0,
         thread_last_reply_at: None,
-        session_id: None,
-        turn_id: None,
-        cascade_root_id: post.id,
-        cascade_depth: post.cascade_depth,
+        session_id: post.cascade.session,
+        turn_id: post.cascade.turn,
+        cascade_root_id: cascade_root,
+        cascade_depth: post.cascade.depth,
         canvas_ops: [],
         attachments: Vec::new(),
         reactions: Vec::new(),
         redacted_at: None,
         created_at: post.now,
     })
+}
+
+/// Writes a notice; it moves no count but the room's newest entry.
+///
+/// The event that brings it must be the next one that is appended.
+///
+/// # Errors
+/// A fault when the engine refuses a row.
+pub fn insert_notice(tx: &mut Tx<'_>, new: NewNotice) -> Result<Entry> {
+    let seq = rooms::next_seq(tx, new.room, 0, new.now)?;
+    let number = tx.number_entry();
+    let told_in = tx.next_event();
+    let notice = serde_json::to_string(&new.notice)
+        .map_err(|error| rows::broken("writing a notice", error))?;
+    tx.run(
+        "INSERT INTO entries (id, room_id, seq, author_id, kind, text, cascade_root_id,
+           cascade_depth, created_at, number, told_in, notice)
+         VALUES ($1, $2, $3, $4, $5, $6, $1, 0, $7, $8, $9, $10)",
+        (
+            new.id.as_bytes(),
+            new.room.as_bytes(),
+            stored(seq),
+            new.author.as_bytes(),
+            word_of(EntryKind::Notice, &EntryKind::WORDS),
+            &new.text,
+            new.now.as_millis(),
+            stored(number),
+            stored(told_in),
+            notice,
+        ),
+    )?;
+    Ok(Entry {
+        id: new.id,
+        room_id: new.room,
+        seq,
+        author_id: new.author,
+        kind: EntryKind::Notice,
+        text: new.text,
+        notice: Some(new.notice),
+        mentions: Vec::new(),
+        mention_spans: Vec::new(),
+        thread_root_entry_id: None,
+        thread_reply_count: 0,
+        thread_last_reply_at: None,
+        session_id: None,
+        turn_id: None,
+        cascade_root_id: new.id,
+        cascade_depth: 0,
+        canvas_ops: [],
+        attachments: Vec::new(),
+        reactions: Vec::new(),
+        redacted_at: None,
+        created_at: new.now,
+    })
+}
+
+/// Reads the spans of a column.
+pub(crate) fn read_spans(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<MentionSpan>> {
+    match row.get_ref(column)?.as_str_or_null()? {
+        Some(text) => serde_json::from_str(text).map_err(|error| rows::unreadable(column, error)),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Whether the row of an entry that `event` brings says that it is told at `seq`.
@@ -283,7 +378,7 @@ fn note_mention(tx: &mut Tx<'_>, room: RoomId, named: AuthorId, seq: u64) -> Res
     Ok(())
 }
 
-fn distinct(spans: &[MentionSpan]) -> Vec<AuthorId> {
+pub(crate) fn distinct(spans: &[MentionSpan]) -> Vec<AuthorId> {
     let mut named = Vec::new();
     for span in spans {
         if !named.contains(&span.author_id) {
@@ -297,9 +392,12 @@ fn distinct(spans: &[MentionSpan]) -> Vec<AuthorId> {
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let redacted_at = maybe_moment(row, 11)?;
     let replies: Option<i64> = row.get(12)?;
-    let spans: Vec<MentionSpan> = match row.get_ref(6)?.as_str_or_null()? {
-        Some(text) => serde_json::from_str(text).map_err(|error| rows::unreadable(6, error))?,
-        None => Vec::new(),
+    let spans = read_spans(row, 6)?;
+    let notice: Option<Notice> = match row.get_ref(15)?.as_str_or_null()? {
+        Some(text) => {
+            Some(serde_json::from_str(text).map_err(|error| rows::unreadable(15, error))?)
+        }
+        None => None,
     };
     Ok(Entry {
         id: rows::id(row, 0, EntryId::from_bytes)?,
@@ -308,7 +406,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         author_id: rows::id(row, 3, AuthorId::from_bytes)?,
         kind: word(row, 4, &EntryKind::WORDS)?,
         text: row.get(5)?,
-        notice: None,
+        notice,
         mentions: distinct(&spans),
         mention_spans: if redacted_at.is_some() {
             Vec::new()
@@ -318,8 +416,8 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         thread_root_entry_id: rows::maybe_id(row, 10, EntryId::from_bytes)?,
         thread_reply_count: replies.unwrap_or(0).unsigned_abs(),
         thread_last_reply_at: maybe_moment(row, 13)?,
-        session_id: None,
-        turn_id: None,
+        session_id: rows::maybe_id(row, 16, SessionId::from_bytes)?,
+        turn_id: rows::maybe_id(row, 17, TurnId::from_bytes)?,
         cascade_root_id: rows::id(row, 7, EntryId::from_bytes)?,
         cascade_depth: row.get(8)?,
         canvas_ops: [],

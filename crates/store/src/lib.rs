@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod approvals;
 pub mod attachments;
 pub mod authors;
 pub mod canvas;
@@ -15,6 +16,7 @@ mod faults;
 pub mod installation;
 pub mod keys;
 pub mod members;
+pub mod messages;
 mod migrations;
 pub mod reactions;
 pub mod read_cursors;
@@ -22,11 +24,15 @@ mod readers;
 pub mod repeats;
 pub mod rooms;
 mod rows;
+pub mod runtimes;
 pub mod search;
+pub mod sessions;
 pub mod settings;
 pub mod sign_ins;
 pub mod threads;
 pub mod tokens;
+pub mod turns;
+pub mod usage;
 mod writer;
 
 use std::path::Path;

@@ -13,6 +13,10 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0004_talk.sql"),
     include_str!("../migrations/0005_accounts.sql"),
     include_str!("../migrations/0006_attachments.sql"),
+    include_str!("../migrations/0007_sessions.sql"),
+    include_str!("../migrations/0008_approvals.sql"),
+    include_str!("../migrations/0009_turns.sql"),
+    include_str!("../migrations/0010_runtimes.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

@@ -16,7 +16,7 @@ use crate::{
     Rx, Tx, agents,
     members::{self, Window},
     rows::{self, count, moment, stored, word, word_of},
-    settings,
+    settings, turns,
 };
 
 const COLUMNS: &str = "r.id, r.kind, r.slug, r.title, r.topic, r.archived, r.ambient_max_entries,
@@ -77,11 +77,13 @@ pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen
     } else {
         HashMap::new()
     };
+    let working = turns::working(db)?;
     Ok(rooms
         .into_iter()
         .map(|(stored, numbers)| {
             let people = people.remove(&stored.room.id).unwrap_or_default();
-            seen(stored, numbers, people)
+            let working = working.get(&stored.room.id).copied().unwrap_or(0);
+            seen(stored, numbers, people, working)
         })
         .collect())
 }
@@ -110,7 +112,8 @@ pub fn seen_by(db: &Rx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomS
         RoomKind::Dm => members::summaries(db, id)?,
         RoomKind::Channel => Vec::new(),
     };
-    Ok(Some(seen(stored, numbers, people)))
+    let working = turns::working(db)?.remove(&id).unwrap_or(0);
+    Ok(Some(seen(stored, numbers, people, working)))
 }
 
 /// One room without anything that depends on who looks.
@@ -456,7 +459,7 @@ struct Numbers {
     posts: Option<u64>,
 }
 
-fn seen(stored: Stored, numbers: Numbers, people: Vec<AuthorSummary>) -> RoomSeen {
+fn seen(stored: Stored, numbers: Numbers, people: Vec<AuthorSummary>, working: u64) -> RoomSeen {
     let own = numbers.posts.unwrap_or(0);
     let others = stored.post_count.saturating_sub(own);
     let is_dm = stored.room.kind == RoomKind::Dm;
@@ -464,7 +467,7 @@ fn seen(stored: Stored, numbers: Numbers, people: Vec<AuthorSummary>) -> RoomSee
         unread_count: numbers.read_others.map(|read| others.saturating_sub(read)),
         mention_count: numbers.mention_count,
         viewer_has_posted: numbers.posts.is_some(),
-        working: 0,
+        working,
         room: finished(stored, &people),
         participants: is_dm.then_some(people),
     }

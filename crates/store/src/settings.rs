@@ -64,6 +64,22 @@ pub fn turn_limits(db: &Rx<'_>) -> Result<TurnLimits> {
     })
 }
 
+/// The automatic turns all rooms together may take in an hour.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn turns_total_per_hour(db: &Rx<'_>) -> Result<u32> {
+    small(db, &settings::MAX_AUTO_TURNS_TOTAL_PER_HOUR)
+}
+
+/// A setting that is a small whole number.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn small(db: &Rx<'_>, setting: &'static Setting) -> Result<u32> {
+    Ok(u32::try_from(get(db, setting)?.value.number()).unwrap_or(u32::MAX))
+}
+
 /// How much may be attached.
 ///
 /// # Errors

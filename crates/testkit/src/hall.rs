@@ -1,6 +1,7 @@
 //! The hall under test: opened in a folder of its own, stopped and started again at will.
 
 use std::{
+    collections::BTreeMap,
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
     sync::{
@@ -13,10 +14,12 @@ use std::{
 use guildhall_domain::{
     Moment,
     callers::AuthMode,
+    runtimes::{Definition, profiles},
     settings::{self, Setting, Source},
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening,
+    Auth, Clock, Hall, Opening, Places, Programs,
+    launching::Launching,
     peers::{PeerWord, Peers, Script, own_uid},
     retention::Retention,
     streams::StreamLimits,
@@ -31,7 +34,9 @@ use guildhall_http::{
     state::{About, State},
 };
 use guildhall_wire::health::PeerCheck;
-use guildhall_world::{data_dir::DataDir, scratch::Scratch, setup_code, tokens};
+use guildhall_world::{
+    data_dir::DataDir, keeper::KeeperCommand, scratch::Scratch, setup_code, tokens,
+};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
 
@@ -94,6 +99,8 @@ pub struct TestHall {
     options: Options,
     /// The owner's author, and in mode `login` the cookie of the owner's sign-in.
     owner: (String, String),
+    /// What the configuration says of runtimes.
+    definitions: Vec<Definition>,
     data_dir: Option<DataDir>,
     scratch: Scratch,
 }
@@ -142,7 +149,9 @@ impl TestHall {
 
     async fn new(options: Options) -> Self {
         let scratch = Scratch::new("test");
-        std::fs::create_dir(scratch.path().join("work")).unwrap();
+        for folder in ["work", "work/home", "bin"] {
+            std::fs::create_dir(scratch.path().join(folder)).unwrap();
+        }
         let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
         let mut hall = Self {
             running: None,
@@ -150,6 +159,7 @@ impl TestHall {
             clock: Clock::scripted(Moment::from_millis(BEGINNING_MS)),
             options,
             owner: Default::default(),
+            definitions: Vec::new(),
             data_dir: Some(data_dir),
             scratch,
         };
@@ -164,6 +174,17 @@ impl TestHall {
             database: data_dir.database(),
             clock: self.clock.clone(),
             roots: vec![self.scratch.path().join("work")],
+            runtimes: profiles(&self.definitions).unwrap(),
+            programs: Programs {
+                own: self.programs().join("guildhall"),
+                path: self.programs().into_os_string(),
+            },
+            launching: Launching {
+                url: "http://127.0.0.1".to_owned(),
+                environment: BTreeMap::new(),
+                keeper: KeeperCommand::own(),
+            },
+            places: Places::new(Some(self.home()), None, None),
             auth: match self.options.mode {
                 AuthMode::Local => Auth::Local,
                 AuthMode::Login => Auth::Login {
@@ -247,6 +268,26 @@ impl TestHall {
         self.stop().await;
         self.options = options;
         self.start().await;
+    }
+
+    /// The same, with these words of the configuration on runtimes from then on.
+    pub async fn restart_with_runtimes(&mut self, definitions: Vec<Definition>) {
+        self.stop().await;
+        self.definitions = definitions;
+        self.start().await;
+    }
+
+    /// The one folder in which the commands of runtimes are looked for; empty at first.
+    pub fn programs(&self) -> PathBuf {
+        self.scratch.path().join("bin")
+    }
+
+    /// Puts an executable file into that folder.
+    pub fn install(&self, command: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.programs().join(command);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Tells every task and stream to end while the door still answers.
@@ -366,6 +407,11 @@ impl TestHall {
         path.to_str().unwrap().to_owned()
     }
 
+    /// The home of the user the server runs as; it lies beneath the allowed root.
+    pub fn home(&self) -> PathBuf {
+        self.scratch.path().join("work/home")
+    }
+
     /// The folder everything of this test lies in; agents may work in its `work` alone.
     pub fn scratch(&self) -> PathBuf {
         self.scratch.path().to_owned()
@@ -384,6 +430,11 @@ impl TestHall {
     /// The running hall itself.
     pub fn hall(&self) -> &Hall {
         &self.running.as_ref().expect("a running hall").hall
+    }
+
+    /// What the clock says.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
     }
 
     /// Moves the clock on.

@@ -9,6 +9,7 @@
 )]
 
 mod answers;
+mod asks;
 mod callers;
 mod forms;
 mod frames;
@@ -17,6 +18,7 @@ mod log;
 mod raw;
 
 pub use answers::Answer;
+pub use asks::{Waiting, call, usual_options};
 pub use callers::{Ask, Caller, Unread};
 pub use forms::{BOUNDARY, File, form};
 pub use frames::{Frame, Socket, Stream};

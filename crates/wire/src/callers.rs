@@ -30,6 +30,8 @@ pub enum Credential {
     LocalToken,
     /// An agent token.
     AgentToken,
+    /// A process of the agent's own tree.
+    Process,
 }
 
 /// A caller whose identity is established.
@@ -63,6 +65,7 @@ impl Caller {
                 callers::Credential::ApiKey(_) => Credential::ApiKey,
                 callers::Credential::LocalToken => Credential::LocalToken,
                 callers::Credential::AgentToken(_) => Credential::AgentToken,
+                callers::Credential::Process => Credential::Process,
             },
         }
     }

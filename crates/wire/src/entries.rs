@@ -13,6 +13,7 @@ use crate::{
     attachments::Attachment,
     fields::{Ask, Fields},
     reactions::Reaction,
+    turns::Turn,
 };
 
 /// Whether an author wrote it or the room tells something.
@@ -36,6 +37,13 @@ pub struct Notice {
     pub subject_author_id: Option<String>,
     /// What else it says.
     pub data: Value,
+}
+
+fn notice_word(code: entries::NoticeCode) -> &'static str {
+    let mut words = entries::NoticeCode::WORDS.iter();
+    words
+        .find(|(known, _)| *known == code)
+        .map_or("", |(_, word)| word)
 }
 
 /// Where a text names an author, in UTF-16 units.
@@ -149,7 +157,11 @@ impl From<entries::Entry> for Entry {
                 entries::EntryKind::Notice => EntryKind::Notice,
             },
             text: entry.text,
-            notice: None,
+            notice: entry.notice.map(|notice| Notice {
+                code: notice_word(notice.code).to_owned(),
+                subject_author_id: notice.subject_author_id.map(|author| author.to_string()),
+                data: notice.data,
+            }),
             mentions: entry.mentions,
             mention_spans: entry.mention_spans.into_iter().map(Into::into).collect(),
             thread_root_entry_id: entry.thread_root_entry_id,
@@ -222,18 +234,20 @@ impl Ask for Post {
     }
 }
 
-/// An agent's turn that a post led to.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Turn {
-    /// Its id.
-    pub id: String,
-}
-
 /// What a post led to.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Posted {
     /// The entry.
     pub entry: Entry,
-    /// One for each agent member considered; none until agents run.
+    /// One for each agent of the room but the author.
     pub turns: Vec<Turn>,
+}
+
+impl From<entries::Posted> for Posted {
+    fn from(posted: entries::Posted) -> Self {
+        Self {
+            entry: posted.entry.into(),
+            turns: posted.turns.into_iter().map(Into::into).collect(),
+        }
+    }
 }

@@ -3,10 +3,13 @@
 
 use guildhall_domain::{Moment, ids::AuthorId, signals};
 use serde::Serialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::{canvas::CanvasDocument, entries::Entry, rooms::RoomDetail};
+use crate::{
+    canvas::CanvasDocument, entries::Entry, rooms::RoomDetail, sessions::SessionSnapshot,
+    turns::Turn,
+};
 
 /// A durable event, as a frame's `data` brings it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -90,7 +93,7 @@ pub struct RoomSnapshot {
     /// Canvas documents in their order.
     pub documents: Vec<CanvasDocument>,
     /// Turns that have not ended.
-    pub turns: Vec<Value>,
+    pub turns: Vec<Turn>,
 }
 
 /// Where a stream goes on from.
@@ -114,6 +117,8 @@ pub struct Snapshot {
 pub enum ScopeSnapshot {
     /// A room.
     Room(Box<RoomSnapshot>),
+    /// A session.
+    Session(Box<SessionSnapshot>),
     /// The installation or an agent.
     Nothing {},
 }

@@ -1,7 +1,7 @@
 //! Fields: reading a JSON body field by field, so that everything wrong is told at once.
 //! Shape alone; what a text may say is the domain's to check.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use guildhall_domain::outcome::Invalid;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -199,6 +199,33 @@ impl Fields {
     /// A list of texts that may be absent or null.
     pub fn maybe_texts(&mut self, name: &str) -> Option<Vec<String>> {
         self.is_set(name).then(|| self.texts(name))
+    }
+
+    /// An object of texts, each one text or a list of texts, that may be absent.
+    pub fn maybe_text_lists(&mut self, name: &str) -> Option<BTreeMap<String, Vec<String>>> {
+        let Value::Object(map) = self.map.remove(name)? else {
+            return self.wrong(name, "must be an object");
+        };
+        let mut lists = BTreeMap::new();
+        for (key, value) in map {
+            let items = match value {
+                Value::Array(items) => items,
+                one => vec![one],
+            };
+            let mut texts = Vec::with_capacity(items.len());
+            for item in items {
+                match item {
+                    Value::String(text) if !text.contains('\0') => texts.push(text),
+                    Value::String(_) => self.invalid.field(&format!("{name}.{key}"), NO_NULL),
+                    _ => {
+                        let problem = "must be text or a list of texts";
+                        self.invalid.field(&format!("{name}.{key}"), problem);
+                    }
+                }
+            }
+            lists.insert(key, texts);
+        }
+        Some(lists)
     }
 
     /// Every field of the body, for bodies whose names are open; `read` may note a problem.

@@ -3,7 +3,7 @@
 use guildhall_domain::{
     Moment,
     ids::{AgentId, AuthorId, RoomId},
-    rooms,
+    rooms, turns,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,6 +12,7 @@ use crate::{
     authors::AuthorSummary,
     fields::{Ask, Fields},
     members::Member,
+    turns::TurnState,
 };
 
 /// What kind of room it is.
@@ -193,18 +194,31 @@ pub struct Rooms {
     pub warnings: Vec<ListingWarning>,
 }
 
-/// A running turn.
+/// A turn that runs or waits for a person.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkingAgent {
     /// Who works.
-    pub author_id: String,
+    #[schema(value_type = String)]
+    pub author_id: AuthorId,
     /// Its turn.
     pub turn_id: String,
     /// Since when.
-    pub since: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub since: Moment,
     /// Running or waiting.
-    pub state: String,
+    pub state: TurnState,
+}
+
+impl From<turns::Turn> for WorkingAgent {
+    fn from(turn: turns::Turn) -> Self {
+        Self {
+            author_id: turn.agent_author_id,
+            turn_id: turn.id.map(|id| id.to_string()).unwrap_or_default(),
+            since: turn.started_at.unwrap_or(turn.created_at),
+            state: turn.state.into(),
+        }
+    }
 }
 
 /// A room with its members.
@@ -239,7 +253,7 @@ impl From<rooms::RoomDetail> for RoomDetail {
             viewer_author_id: detail.viewer_author_id,
             viewer_is_owner: detail.viewer_is_owner,
             deliver_notices: None,
-            working_agents: Vec::new(),
+            working_agents: detail.working.into_iter().map(Into::into).collect(),
         }
     }
 }

@@ -106,6 +106,30 @@ impl Confined {
             .map_err(|_| Refusal::field("cwd", "must be a path of Unicode text").into())
     }
 
+    /// The canonical path of the existing folder at `path`, an absolute path within `reach`.
+    ///
+    /// # Errors
+    /// Those of [`Confined::working_folder`].
+    ///
+    /// Source: contract 6.1.
+    pub fn folder(&self, reach: &Reach, path: &str) -> Result<String> {
+        let Reach::Folder(own) = reach else {
+            return self.working_folder(path);
+        };
+        let own = self.working_folder(own)?;
+        let (base, rest) = self
+            .beneath(Path::new(path))
+            .ok_or(Refusal::OutsideBoundary)?;
+        let path = base.join(rest);
+        let rest = path
+            .strip_prefix(&own)
+            .map_err(|_| Refusal::OutsideBoundary)?;
+        let found = self.open(Path::new(&own), rest, Want::Folder)?;
+        let text = found.into_os_string().into_string();
+        // A name that is no text cannot be addressed, so nothing is there.
+        text.map_err(|_| Refusal::NotFound(Thing::Path).into())
+    }
+
     /// The existing regular file at `path`, an absolute path within `reach`.
     ///
     /// # Errors

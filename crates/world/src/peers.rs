@@ -1,4 +1,4 @@
-//! Peers: which operating-system user is behind a loopback connection.
+//! Peers: which operating-system user, and which agent, is behind a loopback connection.
 //! Asks the kernel and reports its word; what a word allows is `hall::callers`.
 //!
 //! Where the kernel cannot be asked there is no word, and no word is never a yes.
@@ -7,6 +7,10 @@ use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
 };
+
+use guildhall_domain::ids::AgentId;
+
+use crate::process_tree::{Holder, ProcessTrees};
 
 /// What is known about the other end of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +22,18 @@ pub enum PeerWord {
         /// The socket's inode, never 0: the way to the process that holds it.
         inode: u64,
     },
+    /// The kernel named the socket, and its holder may be a process of an agent that nobody can
+    /// look into.
+    InDoubt {
+        /// The user the socket was made by.
+        uid: u32,
+        /// The socket's inode, never 0.
+        inode: u64,
+    },
+    /// A process of this agent's tree holds the socket.
+    Agent(AgentId),
+    /// A process below the server that belongs to no agent holds the socket.
+    Stray,
     /// The kernel was asked and named nobody: no such socket, one that was closed already
     /// (its inode is 0), or no answer at all.
     Unknown,
@@ -30,8 +46,8 @@ pub enum PeerWord {
 /// Who is asked about a connection.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// The kernel, by netlink `sock_diag`.
-    Kernel,
+    /// The kernel, by netlink `sock_diag`, and by `/proc` whether the holder is one of these.
+    Kernel(ProcessTrees),
     /// Nobody: every word on a loopback connection is [`PeerWord::NotAsked`].
     Off,
     /// A script, for tests that need a peer of another user.
@@ -59,7 +75,7 @@ impl Peers {
     /// Only a loopback connection is asked about; any other is [`PeerWord::Elsewhere`].
     /// The answer is of this moment: a caller that acts on it makes sure afterwards that
     /// our end is still connected, since only then the address pair was not reused.
-    /// Takes some 20 µs and never waits.
+    /// Takes some 20 µs, and some milliseconds while agents run; never waits.
     ///
     /// Source: contract 1.4, "The peer check".
     pub fn look_up(&self, peer: SocketAddr, local: SocketAddr) -> PeerWord {
@@ -67,7 +83,7 @@ impl Peers {
             return PeerWord::Elsewhere;
         }
         match self {
-            Self::Kernel => ask_kernel(peer, local),
+            Self::Kernel(trees) => placed(ask_kernel(peer, local), trees),
             Self::Off => PeerWord::NotAsked,
             Self::Scripted(script) => script
                 .words
@@ -78,6 +94,19 @@ impl Peers {
                     inode: 1,
                 }),
         }
+    }
+}
+
+/// The kernel's word, with the place of the socket's holder among the trees of agents.
+fn placed(word: PeerWord, trees: &ProcessTrees) -> PeerWord {
+    let PeerWord::User { uid, inode } = word else {
+        return word;
+    };
+    match trees.holder(inode) {
+        Holder::Agent(agent) => PeerWord::Agent(agent),
+        Holder::Stray => PeerWord::Stray,
+        Holder::Outside { is_in_doubt: true } => PeerWord::InDoubt { uid, inode },
+        Holder::Outside { is_in_doubt: false } => word,
     }
 }
 
@@ -246,6 +275,10 @@ mod tests {
         }
     }
 
+    fn kernel() -> Peers {
+        Peers::Kernel(ProcessTrees::default())
+    }
+
     /// What the real and the scripted form promise alike.
     fn conforms(peers: &Peers) {
         let word = Pair::of(Ipv4Addr::LOCALHOST).word(peers);
@@ -299,7 +332,7 @@ mod tests {
         #[test]
         fn our_own_connection_has_our_user_from_the_kernel() {
             assert!(available());
-            conforms(&Peers::Kernel);
+            conforms(&kernel());
         }
 
         #[test]
@@ -308,7 +341,7 @@ mod tests {
                 IpAddr::from(Ipv4Addr::LOCALHOST),
                 Ipv6Addr::LOCALHOST.into(),
             ] {
-                let word = Pair::of(address).word(&Peers::Kernel);
+                let word = Pair::of(address).word(&kernel());
                 assert!(matches!(word, PeerWord::User { .. }), "{address}: {word:?}");
             }
         }
@@ -316,7 +349,7 @@ mod tests {
         #[test]
         fn two_connections_of_one_user_have_two_inodes() {
             let (one, two) = (Pair::of(Ipv4Addr::LOCALHOST), Pair::of(Ipv4Addr::LOCALHOST));
-            assert_ne!(one.word(&Peers::Kernel), two.word(&Peers::Kernel));
+            assert_ne!(one.word(&kernel()), two.word(&kernel()));
         }
 
         #[test]
@@ -324,14 +357,14 @@ mod tests {
             let Pair { near, far } = Pair::of(Ipv4Addr::LOCALHOST);
             let (peer, local) = (far.peer_addr().unwrap(), far.local_addr().unwrap());
             drop(near);
-            assert_eq!(Peers::Kernel.look_up(peer, local), PeerWord::Unknown);
+            assert_eq!(kernel().look_up(peer, local), PeerWord::Unknown);
         }
 
         #[test]
         fn a_peer_that_only_ended_its_sending_side_is_known() {
             let pair = Pair::of(Ipv4Addr::LOCALHOST);
             pair.near.shutdown(std::net::Shutdown::Write).unwrap();
-            assert!(matches!(pair.word(&Peers::Kernel), PeerWord::User { .. }));
+            assert!(matches!(pair.word(&kernel()), PeerWord::User { .. }));
         }
 
         #[test]
@@ -339,7 +372,7 @@ mod tests {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             let peer = listener.local_addr().unwrap();
             let local = "127.0.0.1:1".parse().unwrap();
-            assert_eq!(Peers::Kernel.look_up(peer, local), PeerWord::Unknown);
+            assert_eq!(kernel().look_up(peer, local), PeerWord::Unknown);
         }
 
         /// Needs root to become somebody else; without it the rule above stands alone.
@@ -360,7 +393,7 @@ mod tests {
             .join()
             .unwrap();
             let (far, _) = listener.accept().unwrap();
-            let word = Pair { near, far }.word(&Peers::Kernel);
+            let word = Pair { near, far }.word(&kernel());
             assert!(
                 matches!(word, PeerWord::User { uid: NOBODY, .. }),
                 "{word:?}"

@@ -54,11 +54,22 @@ const FLOORS: &[Floor] = &[
             "guildhall-domain",
             "guildhall-hall",
             "guildhall-http",
+            "guildhall-rehearsal",
             "guildhall-store",
             "guildhall-wire",
             "guildhall-world",
         ],
         never: &[],
+    },
+    Floor {
+        package: "guildhall-rehearsal",
+        uses: &[],
+        never: &["axum", "hyper", "rusqlite"],
+    },
+    Floor {
+        package: "guildhall-fake-llm",
+        uses: &["guildhall-rehearsal"],
+        never: &["rusqlite"],
     },
     Floor {
         package: TESTKIT,

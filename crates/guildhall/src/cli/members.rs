@@ -10,6 +10,7 @@ use super::{
     failures::Failure,
     output::{Cell, View},
     target::Target,
+    turns,
 };
 
 /// What can be done with members.
@@ -27,6 +28,18 @@ pub(crate) enum Verb {
     /// Takes an author out of a room
     #[command(after_help = "Example:\n  guildhall members remove ops ada")]
     Remove(Member),
+    /// Stops an agent in a room; what it writes later is not taken
+    #[command(after_help = "Example:\n  guildhall members halt ops ada")]
+    Halt(Halt),
+}
+
+/// An agent that shall stop.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Halt {
+    #[command(flatten)]
+    member: Member,
+    #[command(flatten)]
+    once: Once,
 }
 
 /// A member of a room.
@@ -106,6 +119,10 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let body = json!({"responseMode": args::word(ask.mode)});
             let answer = desk.patch(&target, &body, None).await?;
             desk.output.show(&answer, &MEMBER)
+        }
+        Verb::Halt(ask) => {
+            let Member { room, author } = &ask.member;
+            turns::halt(desk, room, Some(author), &ask.once).await
         }
         Verb::Remove(ask) => {
             let target = member(desk, &ask).await?;

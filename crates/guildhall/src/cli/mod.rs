@@ -6,13 +6,17 @@ mod accounts;
 mod agents;
 mod api;
 mod args;
+mod asks;
 mod attachments;
 mod authors;
 mod bodies;
 mod canvas;
+mod cards;
 mod client;
+mod commands;
 mod content;
 mod desk;
+mod diff;
 mod documents;
 mod entries;
 mod events;
@@ -30,8 +34,11 @@ mod payload;
 mod reactions;
 mod read_cursors;
 mod rooms;
+mod runtimes;
 mod search;
 mod server;
+mod session_tasks;
+mod sessions;
 mod settings;
 mod signals;
 mod status;
@@ -39,6 +46,7 @@ mod target;
 mod text;
 mod threads;
 mod tokens;
+mod turns;
 mod whoami;
 
 use std::process::ExitCode;
@@ -73,6 +81,8 @@ pub(crate) enum Command {
     Entries(Noun<entries::Verb>),
     /// Threads: entries and the replies to them
     Threads(Noun<threads::Verb>),
+    /// What agents were asked in a room, and why they answer or not
+    Turns(Noun<turns::Verb>),
     /// Reactions to entries
     Reactions(Noun<reactions::Verb>),
     /// Files that go along with posts
@@ -93,6 +103,25 @@ pub(crate) enum Command {
     Authors(Noun<authors::Verb>),
     /// Registered agents
     Agents(Noun<agents::Verb>),
+    /// Runtimes: the programs agents run on
+    Runtimes(Noun<runtimes::Verb>),
+    /// Shows what each runtime's permission modes let happen
+    #[command(after_help = "Example:\n  guildhall capabilities --json")]
+    Capabilities(Single<Nothing>),
+    /// Shows what agents' turns used
+    #[command(
+        after_help = "Examples:\n  guildhall usage\n  guildhall usage --by agent --from 2026-11-01T00:00:00Z"
+    )]
+    Usage(Single<runtimes::Usage>),
+    /// Conversations with agents
+    Sessions(Noun<sessions::Verb>),
+    /// What agents ask, and deciding on it
+    Asks(Noun<asks::Verb>),
+    /// Lists what can be typed after a slash
+    #[command(
+        after_help = "Examples:\n  guildhall commands --cwd .\n  guildhall commands --cwd ~/work --refresh"
+    )]
+    Commands(Single<commands::Ask>),
     /// Tokens with which agents speak
     Tokens(Noun<tokens::Verb>),
     /// People's accounts, and signing in and out
@@ -154,12 +183,15 @@ impl Command {
     fn common(&self) -> &Common {
         match self {
             Self::Status(it) => &it.common,
-            Self::Whoami(it) | Self::Openapi(it) | Self::Metrics(it) => &it.common,
+            Self::Whoami(it) | Self::Capabilities(it) | Self::Openapi(it) | Self::Metrics(it) => {
+                &it.common
+            }
             Self::Rooms(it) => &it.common,
             Self::Members(it) => &it.common,
             Self::Post(it) => &it.common,
             Self::Entries(it) => &it.common,
             Self::Threads(it) => &it.common,
+            Self::Turns(it) => &it.common,
             Self::Reactions(it) => &it.common,
             Self::Attachments(it) => &it.common,
             Self::Search(it) => &it.common,
@@ -168,6 +200,11 @@ impl Command {
             Self::Signal(it) => &it.common,
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
+            Self::Runtimes(it) => &it.common,
+            Self::Usage(it) => &it.common,
+            Self::Sessions(it) => &it.common,
+            Self::Asks(it) => &it.common,
+            Self::Commands(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
@@ -189,6 +226,7 @@ impl Command {
             Self::Post(it) => entries::post(&desk, it.ask).await?,
             Self::Entries(it) => entries::run(&desk, it.verb).await?,
             Self::Threads(it) => threads::run(&desk, it.verb).await?,
+            Self::Turns(it) => turns::run(&desk, it.verb).await?,
             Self::Reactions(it) => reactions::run(&desk, it.verb).await?,
             Self::Attachments(it) => attachments::run(&desk, it.verb).await?,
             Self::Search(it) => search::run(&desk, it.ask).await?,
@@ -197,6 +235,12 @@ impl Command {
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
+            Self::Runtimes(it) => runtimes::run(&desk, it.verb).await?,
+            Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
+            Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
+            Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
+            Self::Asks(it) => asks::run(&desk, it.verb).await?,
+            Self::Commands(it) => commands::run(&desk, it.ask).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,

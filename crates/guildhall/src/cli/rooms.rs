@@ -11,6 +11,7 @@ use super::{
     failures::Failure,
     output::{Cell, View},
     target::Target,
+    turns,
 };
 
 /// What can be done with rooms.
@@ -44,6 +45,18 @@ pub(crate) enum Verb {
     /// Writes a whole room as lines of JSON, and checks that they are whole
     #[command(after_help = "Example:\n  guildhall rooms export ops --out ops.jsonl")]
     Export(export::Ask),
+    /// Stops every agent in a room; what they write later is not taken
+    #[command(after_help = "Example:\n  guildhall rooms halt ops")]
+    Halt(Halt),
+}
+
+/// A room whose agents shall stop.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Halt {
+    #[command(flatten)]
+    room: args::Room,
+    #[command(flatten)]
+    once: Once,
 }
 
 /// Which rooms to list.
@@ -225,6 +238,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             events::follow(desk, Target::room(&id).then("events"), ask.position).await
         }
         Verb::Export(ask) => export::run(desk, ask).await,
+        Verb::Halt(ask) => turns::halt(desk, &ask.room, None, &ask.once).await,
     }
 }
 

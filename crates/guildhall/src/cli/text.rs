@@ -15,6 +15,20 @@ pub(super) fn lines(text: &str) -> String {
     escaped(text, |c| c == '\n')
 }
 
+/// `text` on one line with everything in it visible: what steers, and what takes no place on
+/// the screen, so that what a person agrees to is what stands there.
+pub(super) fn visible(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if hides(c) {
+            safe.extend(c.escape_unicode());
+        } else {
+            safe.push(c);
+        }
+    }
+    one_line(&safe)
+}
+
 /// JSON text that means the same and is safe to show.
 ///
 /// Outside its strings JSON holds none of the escaped characters but line breaks and tabs.
@@ -62,6 +76,17 @@ fn steers(c: char) -> bool {
         || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Whether `c` shows nothing: joiners, fillers, variation selectors and tags
+/// (Unicode property Default_Ignorable_Code_Point).
+fn hides(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +99,14 @@ mod tests {
             "é漢\\u{1b}[31m\\u{9b}2J\\tx\\r\\n\\u{202e}dlrow\\u{2069}"
         );
         assert_eq!(lines("a\nb\rc"), "a\nb\\rc");
+    }
+
+    #[test]
+    fn what_takes_no_place_is_shown_where_a_person_agrees() {
+        assert_eq!(
+            visible("a\u{200b}b\u{feff}\u{e0041}\u{202e}\tc é漢"),
+            "a\\u{200b}b\\u{feff}\\u{e0041}\\u{202e}\\tc é漢"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod cli_accounts;
 mod cli_agents;
+mod cli_asks;
 mod cli_canvas;
 mod cli_events;
 mod cli_files;
@@ -21,3 +22,5 @@ mod cli_talk;
 mod kill;
 mod login;
 mod server;
+mod sessions;
+mod workspace;

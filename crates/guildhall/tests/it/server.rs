@@ -35,8 +35,17 @@ impl Server {
         Self::start_telling(data_dir, &[&["--bind", &bind], args].concat(), None)
     }
 
+    /// Starts a server on `data_dir` with these variables beside its own.
+    pub(crate) fn start_in(data_dir: &Path, env: &[(&str, &str)]) -> Self {
+        Self::start_as(data_dir, &["--bind", "127.0.0.1:0"], env, None)
+    }
+
     /// Starts a server with these arguments, which tells all it does to `log`.
     pub(crate) fn start_telling(data_dir: &Path, args: &[&str], log: Option<File>) -> Self {
+        Self::start_as(data_dir, args, &[], log)
+    }
+
+    fn start_as(data_dir: &Path, args: &[&str], env: &[(&str, &str)], log: Option<File>) -> Self {
         let level = if log.is_some() { "trace" } else { "info" };
         let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
             .arg("serve")
@@ -45,6 +54,7 @@ impl Server {
             .args(args)
             .env_remove("GUILDHALL_URL")
             .env_remove("GUILDHALL_AGENT_TOKEN")
+            .envs(env.iter().copied())
             .stdout(Stdio::piped())
             .env("GUILDHALL_LOG", level)
             .stderr(log.map_or_else(Stdio::null, Into::into))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use guildhall_domain::{
     Fault, Moment, Refusal, Result,
-    callers::{AnyCaller, Caller, Gate, Identity},
+    callers::{AnyCaller, Caller, Gate},
     canvas::{
         self as rules, CanvasChange, CanvasDocument, CanvasScope, ClosedReason, Content,
         DocumentPatch, NewDocument, Source, TreeKind,
@@ -16,15 +16,12 @@ use guildhall_domain::{
     limits,
     outcome::Thing,
     revisions::Precondition,
-    settings::FILES_PEOPLE,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors,
+    Rx, Seen, Tx, authors,
     canvas::{self, Kept},
     entries::NewPost,
-    settings,
 };
-use guildhall_world::confined::Reach;
 
 pub(crate) use locks::{end_edits_of, start};
 
@@ -32,6 +29,7 @@ use crate::{
     Hall,
     repeats::Once,
     sight::{self, Sight},
+    turns,
 };
 
 /// The document an ask led to, and whether the ask made it.
@@ -120,6 +118,7 @@ impl Hall {
                 once.run(tx, now, |tx| {
                     let (content, source) = located?;
                     may(tx)?;
+                    turns::join_canvas_op(tx, &by)?;
                     let front = canvas::front(tx, scope)?;
                     let key = content.key();
                     let known = match &key {
@@ -178,6 +177,7 @@ impl Hall {
                 let front = canvas::front(tx, scope)?;
                 let change = kept.document.change(patch, by.author, front, now);
                 if let Some(change) = change {
+                    turns::join_canvas_op(tx, &by)?;
                     keep(tx, &by, &kept, change, now)?;
                     make_room(tx, &by, &kept.document, now)?;
                 }
@@ -201,6 +201,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 changeable(tx, &by, scope, id, &precondition, now)?;
+                turns::join_canvas_op(tx, &by)?;
                 close(tx, &by, scope, id, ClosedReason::Closed, now)
             })
             .await
@@ -240,7 +241,7 @@ impl Hall {
                         author: by.author,
                         text: format!("Discussion of \"{}\"", kept.document.title),
                         mention_spans: Vec::new(),
-                        cascade_depth: crate::entries::depth(tx, &by, &sight)?,
+                        cascade: crate::entries::cascade(tx, &by, &sight)?,
                         now,
                     };
                     crate::entries::write(tx, post, Vec::new())?;
@@ -275,7 +276,7 @@ impl Hall {
                 may(db)?;
                 let author = authors::by_id(db, by.author)?;
                 let name = author.map(|author| author.display_name).unwrap_or_default();
-                Ok((reach(db, &by)?, name))
+                Ok((sight::reach(db, &by)?, name))
             })
             .await?;
         let (reach, name) = opener.value;
@@ -345,24 +346,6 @@ fn reopen(
         document: kept.document,
         is_new: false,
     })
-}
-
-/// Which files the caller may show: the owner those beneath the roots, an agent those of its own
-/// folder, and other people none, unless a setting opens the owner's to them.
-///
-/// Source: contract 6.1.
-fn reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
-    match by.identity {
-        Identity::Owner => Ok(Reach::Roots),
-        Identity::Person(_) => match settings::get(db, &FILES_PEOPLE)?.value.text() {
-            "boundary" => Ok(Reach::Roots),
-            _ => Err(Refusal::OwnerOnly.into()),
-        },
-        Identity::Agent(agent) => {
-            let agent = agents::by_id(db, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
-            Ok(Reach::Folder(agent.cwd))
-        }
-    }
 }
 
 /// Where a file came from, in a word and in a short text that names its opener.

@@ -16,14 +16,18 @@ use guildhall_domain::{
     canvas::CanvasDocument,
     entries::EntriesPage,
     events::Scope,
-    ids::{LogId, RoomId},
+    ids::{LogId, RoomId, SessionId},
+    interactions::Interaction,
     outcome::Thing,
     rooms::RoomDetail,
+    sessions::Session,
     signals::Signal,
+    transcript::Message,
+    turns::Turn,
 };
-use guildhall_store::{Rx, agents, events::Stored};
+use guildhall_store::{Rx, agents, events::Stored, messages::Waiting};
 
-use crate::{Hall, sight};
+use crate::{Hall, sessions, sight};
 
 pub use open::{Open, StreamLimits};
 pub use reader::Stream;
@@ -40,6 +44,8 @@ pub enum Subject {
     Scopes(Vec<Scope>),
     /// One room, by its own route.
     Room(RoomId),
+    /// One session, by its own route.
+    Session(SessionId),
 }
 
 impl Subject {
@@ -49,6 +55,7 @@ impl Subject {
             Self::Everything => None,
             Self::Scopes(scopes) => Some(scopes.as_slice().into()),
             Self::Room(room) => Some([Scope::Room(*room)].into()),
+            Self::Session(session) => Some([Scope::Session(*session)].into()),
         }
     }
 }
@@ -95,6 +102,32 @@ pub struct RoomSnapshot {
     pub entries: EntriesPage,
     /// Its canvas, in order.
     pub documents: Vec<CanvasDocument>,
+    /// The turns that are not over.
+    pub turns: Vec<Turn>,
+}
+
+/// One session, as it was at a cursor.
+#[derive(Clone, Debug)]
+pub struct SessionSnapshot {
+    /// The session.
+    pub session: Session,
+    /// Its newest messages, oldest first.
+    pub messages: Vec<Message>,
+    /// Its asks that wait for a person, oldest first.
+    pub pending: Vec<Interaction>,
+    /// What waits, in order.
+    pub queue: Vec<Waiting>,
+}
+
+/// The state of one scope.
+#[derive(Clone, Debug)]
+pub enum ScopeState {
+    /// A room's.
+    Room(Box<RoomSnapshot>),
+    /// A session's.
+    Session(Box<SessionSnapshot>),
+    /// The scope has none of its own.
+    Nothing,
 }
 
 /// A snapshot that a stream goes on from.
@@ -113,10 +146,12 @@ pub struct Snapshot {
 /// What a snapshot holds.
 #[derive(Clone, Debug)]
 pub enum SnapshotBody {
-    /// The named scopes; only rooms have a state of their own.
-    Scopes(Vec<(Scope, Option<RoomSnapshot>)>),
+    /// The named scopes.
+    Scopes(Vec<(Scope, ScopeState)>),
     /// The room of the route.
     Room(Box<RoomSnapshot>),
+    /// The session of the route.
+    Session(Box<SessionSnapshot>),
 }
 
 /// What a stream brings.
@@ -183,7 +218,7 @@ fn require(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<()> {
     match scope {
         Scope::Hall => Ok(()),
         Scope::Room(room) => sight::room(db, by, room).map(|_| ()),
-        Scope::Session(_) => Err(Refusal::NotFound(Thing::Session).into()),
+        Scope::Session(session) => sessions::find(db, by, session).map(|_| ()),
         Scope::Agent(agent) => {
             let known = match by.identity {
                 Identity::Owner | Identity::Person(_) => agents::by_id(db, agent)?.is_some(),

@@ -6,13 +6,14 @@ use guildhall_domain::{
     Moment, Result,
     callers::{Caller, Identity},
     events::{Audience, Event, Scope},
-    ids::RoomId,
+    ids::{RoomId, SessionId},
     limits,
 };
 use guildhall_store::{
     Rx, authors, entries,
     events::{self, PageSize, Stored},
     members::{self, Window},
+    sessions,
 };
 
 use crate::callers;
@@ -65,6 +66,7 @@ pub(super) fn read(
         by,
         scopes,
         windows: HashMap::new(),
+        sessions: HashMap::new(),
     };
     let mut visible = Vec::with_capacity(read.events.len());
     for event in read.events {
@@ -87,6 +89,8 @@ struct Eyes<'a> {
     scopes: Option<&'a [Scope]>,
     /// Rooms already looked up.
     windows: HashMap<RoomId, Option<Window>>,
+    /// Sessions already looked up, and whether they are the caller's.
+    sessions: HashMap<SessionId, bool>,
 }
 
 impl Eyes<'_> {
@@ -109,13 +113,22 @@ impl Eyes<'_> {
                 Scope::Agent(_) => self.is_own(scope),
                 Scope::Room(room) => self.in_room(room, event)?,
                 Scope::Hall => self.concerns(event)?,
-                Scope::Session(_) => false,
+                Scope::Session(session) => self.is_own_session(session)?,
             };
             if visible {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    fn is_own_session(&mut self, session: SessionId) -> Result<bool> {
+        if let Some(known) = self.sessions.get(&session) {
+            return Ok(*known);
+        }
+        let is_own = sessions::agent(self.db, session)? == self.by.agent();
+        self.sessions.insert(session, is_own);
+        Ok(is_own)
     }
 
     /// An agent sees a room's events from the one that let it in, and its own leaving.

@@ -3,22 +3,28 @@
 use std::{collections::VecDeque, future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use guildhall_domain::{
-    Moment, Result, callers::Caller, canvas::CanvasScope, entries::EntriesAsk, events::Scope,
-    ids::RoomId, limits, signals::Signal,
+    Moment, Result,
+    callers::Caller,
+    canvas::CanvasScope,
+    entries::EntriesAsk,
+    events::Scope,
+    ids::{RoomId, SessionId},
+    limits,
+    signals::Signal,
 };
-use guildhall_store::{Rx, canvas, entries, events};
+use guildhall_store::{Rx, canvas, entries, events, messages, turns};
 use tokio::{
     sync::{broadcast, watch},
     time::{Instant, Interval, MissedTickBehavior},
 };
 
 use super::{
-    Cursor, End, Frame, ResetReason, RoomSnapshot, STREAM_HEARTBEAT_S, Snapshot, SnapshotBody,
-    StreamAsk, Subject,
+    Cursor, End, Frame, ResetReason, RoomSnapshot, STREAM_HEARTBEAT_S, ScopeState, SessionSnapshot,
+    Snapshot, SnapshotBody, StreamAsk, Subject,
     open::Place,
     page::{self, Page},
 };
-use crate::{Hall, rooms, sight};
+use crate::{Hall, interactions, rooms, sessions, sight};
 
 /// An open stream; dropping it frees its place.
 pub struct Stream {
@@ -179,6 +185,9 @@ impl Stream {
                     Subject::Room(room) => {
                         SnapshotBody::Room(Box::new(room_snapshot(db, &by, *room, now)?))
                     }
+                    Subject::Session(session) => {
+                        SnapshotBody::Session(Box::new(session_snapshot(db, &by, *session, now)?))
+                    }
                 };
                 Ok((body, events::retained_from(db)?))
             })
@@ -274,16 +283,28 @@ impl Stream {
     }
 }
 
-fn scope_snapshot(
+fn scope_snapshot(db: &Rx<'_>, by: &Caller, scope: Scope, now: Moment) -> Result<ScopeState> {
+    Ok(match scope {
+        Scope::Room(room) => ScopeState::Room(Box::new(room_snapshot(db, by, room, now)?)),
+        Scope::Session(session) => {
+            ScopeState::Session(Box::new(session_snapshot(db, by, session, now)?))
+        }
+        Scope::Hall | Scope::Agent(_) => ScopeState::Nothing,
+    })
+}
+
+fn session_snapshot(
     db: &Rx<'_>,
     by: &Caller,
-    scope: Scope,
+    session: SessionId,
     now: Moment,
-) -> Result<Option<RoomSnapshot>> {
-    match scope {
-        Scope::Room(room) => room_snapshot(db, by, room, now).map(Some),
-        Scope::Hall | Scope::Agent(_) | Scope::Session(_) => Ok(None),
-    }
+) -> Result<SessionSnapshot> {
+    Ok(SessionSnapshot {
+        session: sessions::find(db, by, session)?,
+        messages: messages::newest(db, session, limits::SNAPSHOT_MESSAGES)?,
+        pending: interactions::pending_of(db, session, now)?,
+        queue: messages::queue(db, session)?,
+    })
 }
 
 fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId, now: Moment) -> Result<RoomSnapshot> {
@@ -293,9 +314,12 @@ fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId, now: Moment) -> Result<
         after: None,
         limit: limits::SNAPSHOT_ENTRIES,
     };
+    let entries = entries::page(db, room, floor, ask)?;
+    let first = entries.entries.first().map_or(0, |entry| entry.seq);
     Ok(RoomSnapshot {
         room: rooms::detail(db, by, room)?,
-        entries: entries::page(db, room, floor, ask)?,
+        entries,
+        turns: turns::unfinished(db, room, floor, first)?,
         documents: canvas::list(db, CanvasScope::Room(room), now)?,
     })
 }

@@ -47,9 +47,9 @@ pub async fn list(
     Query(query): Query<ListAgents>,
 ) -> ApiResult<Read<Agents>> {
     let seen = hall.agents(&by, query.include_retired).await?;
-    Ok(Read(seen.map(|agents| Agents {
-        agents: agents.into_iter().map(Into::into).collect(),
-        warnings: Vec::new(),
+    Ok(Read(seen.map(|registered| Agents {
+        agents: registered.agents.into_iter().map(Into::into).collect(),
+        warnings: registered.warnings,
     })))
 }
 
@@ -58,7 +58,7 @@ pub async fn list(
     request_body = RegisterAgent,
     responses((status = 201, body = Agent),
         (status = 400, description = "VALIDATION_FAILED, UNKNOWN_RUNTIME, UNSUPPORTED_PERMISSION_MODE, INVALID_PATH, NOT_A_DIRECTORY", body = ErrorEnvelope),
-        (status = 403, description = "OWNER_ONLY, OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY, OUTSIDE_BOUNDARY, PERMISSION_DENIED, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "NOT_FOUND: no such folder", body = ErrorEnvelope),
         (status = 409, description = "AGENT_EXISTS", body = ErrorEnvelope),
         (status = 428, description = "AUTONOMY_NOT_ACKNOWLEDGED", body = ErrorEnvelope)),
@@ -92,8 +92,8 @@ pub async fn get(
     params(("id" = String, Path, description = "The agent")),
     request_body = ChangeAgent,
     responses((status = 200, body = Agent),
-        (status = 400, description = "VALIDATION_FAILED, UNSUPPORTED_PERMISSION_MODE", body = ErrorEnvelope),
-        (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
+        (status = 400, description = "VALIDATION_FAILED, UNKNOWN_RUNTIME, UNSUPPORTED_PERMISSION_MODE", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "AGENT_RETIRED", body = ErrorEnvelope),
         (status = 428, description = "AUTONOMY_NOT_ACKNOWLEDGED", body = ErrorEnvelope)),

@@ -57,7 +57,8 @@ pub async fn list(
         (status = 400, description = "VALIDATION_FAILED, INVALID_PATH, NOT_A_FILE", body = ErrorEnvelope),
         (status = 403, description = "OUTSIDE_BOUNDARY, PERMISSION_DENIED, OWNER_ONLY: a person's files", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED, LIMIT_REACHED", body = ErrorEnvelope)),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, TURN_WAS_STOPPED, CANVAS_BEING_EDITED, LIMIT_REACHED", body = ErrorEnvelope),
+        (status = 429, description = "TOO_MANY_CANVAS_OPS_THIS_TURN", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn open(
     State(hall): State<Hall>,
@@ -97,7 +98,8 @@ pub async fn get(
         (status = 400, description = "VALIDATION_FAILED, INVALID_PATH, NOT_A_FILE", body = ErrorEnvelope),
         (status = 403, description = "OUTSIDE_BOUNDARY, PERMISSION_DENIED, OWNER_ONLY: a person's files", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, CANVAS_DOCUMENT_NOT_FOUND, NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED", body = ErrorEnvelope)),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED, TURN_WAS_STOPPED", body = ErrorEnvelope),
+        (status = 429, description = "TOO_MANY_CANVAS_OPS_THIS_TURN", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn change(
     State(hall): State<Hall>,
@@ -118,7 +120,8 @@ pub async fn change(
     params(("id" = String, Path, description = "The room"), ("documentId" = String, Path, description = "The document")),
     responses((status = 204),
         (status = 404, description = "ROOM_NOT_FOUND, CANVAS_DOCUMENT_NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED", body = ErrorEnvelope)),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED, TURN_WAS_STOPPED", body = ErrorEnvelope),
+        (status = 429, description = "TOO_MANY_CANVAS_OPS_THIS_TURN", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn close(
     State(hall): State<Hall>,

@@ -34,14 +34,16 @@ impl FromQuery for ListEntries {
     }
 }
 
-/// Writes a post; names behind `@` are resolved now and for good.
+/// Writes a post; names behind `@` are resolved now and for good, and each agent of the room is
+/// considered for a turn.
 #[utoipa::path(post, path = "/api/rooms/{id}/entries", tag = "entries", operation_id = "postEntry",
     params(("id" = String, Path, description = "The room")),
     request_body = Post,
     responses((status = 201, body = Posted),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, ENTRY_NOT_FOUND, ATTACHMENT_NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, NESTED_THREAD, ATTACHMENT_ALREADY_POSTED", body = ErrorEnvelope)),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, NESTED_THREAD, ATTACHMENT_ALREADY_POSTED, TURN_WAS_STOPPED", body = ErrorEnvelope),
+        (status = 429, description = "TOO_MANY_POSTS_THIS_TURN", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn post(
     State(hall): State<Hall>,
@@ -55,17 +57,13 @@ pub async fn post(
         thread_root: ask.thread_root_entry_id.map(|root| EntryId::named(&root)),
         files: files.iter().map(|id| AttachmentId::named(id)).collect(),
     };
-    let once = repeat.answering(|entry: &entries::Entry| posted(entry.clone()));
+    let once = repeat.answering(|outcome: &entries::Posted| posted(outcome.clone()));
     let (status, answer) = posted(hall.post(&by, room, posting, once).await?);
     Ok((status, Json(answer)))
 }
 
-fn posted(entry: entries::Entry) -> (StatusCode, Posted) {
-    let answer = Posted {
-        entry: entry.into(),
-        turns: Vec::new(),
-    };
-    (StatusCode::CREATED, answer)
+fn posted(outcome: entries::Posted) -> (StatusCode, Posted) {
+    (StatusCode::CREATED, outcome.into())
 }
 
 /// Reads a run of a room's entries, oldest first; without a position the newest.

@@ -20,7 +20,7 @@ use guildhall_wire::{errors::ErrorEnvelope, events::Event};
 use crate::{
     errors::{ApiError, ApiResult},
     gates::By,
-    path::Path,
+    path::{Path, SessionPath},
     query::{FromQuery, Params, Query},
 };
 
@@ -73,7 +73,10 @@ fn subject(params: &mut Params) -> Subject {
             Some(_) => {}
             None if text == "*" => is_everything = true,
             None => {
-                params.fail::<()>("scope", "must be hall, room:<id>, agent:<id> or *");
+                params.fail::<()>(
+                    "scope",
+                    "must be hall, room:<id>, agent:<id>, session:<id> or *",
+                );
             }
         }
     }
@@ -156,7 +159,7 @@ fn last_event_id(headers: &HeaderMap) -> Option<Cursor> {
 /// Server-sent events, or a WebSocket with `Upgrade: websocket`.
 #[utoipa::path(get, path = "/api/events", tag = "streams", operation_id = "streamEvents",
     params(
-        ("scope" = Option<Vec<String>>, Query, description = "`hall`, `room:<id>`, `agent:<id>`, at most 64; `*` and none: everything"),
+        ("scope" = Option<Vec<String>>, Query, description = "`hall`, `room:<id>`, `agent:<id>`, `session:<id>`, at most 64; `*` and none: everything"),
         ("after" = Option<u64>, Query, description = "Go on behind this event"),
         ("log" = Option<String>, Query, description = "The log the position belongs to"),
         ("Last-Event-ID" = Option<String>, Header, description = "Go on behind this event; wins over `after`"),
@@ -206,6 +209,38 @@ pub async fn of_room(
     let cursor = wanted.cursor(&position);
     let ask = StreamAsk {
         subject: Subject::Room(room),
+        cursor,
+        log: position.log,
+    };
+    wanted
+        .answer(async { Ok(hall.stream(&by, ask).await?) })
+        .await
+}
+
+/// Streams what happens in one session; it begins with the session's snapshot.
+///
+/// Server-sent events, or a WebSocket with `Upgrade: websocket`.
+#[utoipa::path(get, path = "/api/sessions/{id}/events", tag = "streams", operation_id = "streamSessionEvents",
+    params(
+        ("id" = String, Path, description = "The session"),
+        ("after" = Option<u64>, Query, description = "Go on behind this event"),
+        ("log" = Option<String>, Query, description = "The log the position belongs to"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Go on behind this event; wins over `after`"),
+    ),
+    responses((status = 200, description = "Frames", body = Event<'static>, content_type = "text/event-stream"),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn of_session(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    SessionPath(session): SessionPath,
+    Query(position): Query<Position>,
+    wanted: Wanted,
+) -> ApiResult<Response> {
+    let cursor = wanted.cursor(&position);
+    let ask = StreamAsk {
+        subject: Subject::Session(session),
         cursor,
         log: position.log,
     };

@@ -27,7 +27,7 @@ pub(super) struct Line {
     pub(super) stream: TcpStream,
     peer: SocketAddr,
     local: SocketAddr,
-    /// The kernel's word, asked once.
+    /// The kernel's word, asked once, or until there is no doubt in it.
     word: OnceLock<PeerWord>,
     // A std mutex: held for a few instructions and never over an await.
     course: Mutex<Course>,
@@ -59,18 +59,39 @@ impl Line {
 
     /// Who is at the other end, looked up at the first request.
     pub(super) fn peer(&self, peers: &Peers) -> Peer {
-        let word = *self.word.get_or_init(|| {
-            let word = peers.look_up(self.peer, self.local);
-            // While our end is connected nobody else can have had the peer's address pair;
-            // after a reset the word may be about a stranger who took it over.
-            match (word, self.stream.peer_addr()) {
-                (PeerWord::User { .. }, Err(_)) => PeerWord::Unknown,
-                (word, _) => word,
+        let word = self.word.get().copied().unwrap_or_else(|| {
+            let word = self.look_up(peers);
+            if matches!(word, PeerWord::InDoubt { .. }) {
+                // A person at the other end may decide as soon as the doubt is over.
+                tracing::warn!(
+                    peer = %self.peer,
+                    "a process of an agent cannot be looked into: the connection may not decide"
+                );
+                word
+            } else {
+                *self.word.get_or_init(|| word)
             }
         });
         Peer {
             addr: self.peer,
             word,
+        }
+    }
+
+    fn look_up(&self, peers: &Peers) -> PeerWord {
+        let word = peers.look_up(self.peer, self.local);
+        match word {
+            PeerWord::User { .. }
+            | PeerWord::InDoubt { .. }
+            | PeerWord::Agent(_)
+            | PeerWord::Stray
+                // While our end is connected nobody else can have had the peer's address pair;
+                // after a reset the word may be about a stranger who took it over.
+                if self.stream.peer_addr().is_err() =>
+            {
+                PeerWord::Unknown
+            }
+            word => word,
         }
     }
 

@@ -135,6 +135,9 @@ async fn registering_is_refused_in_the_order_of_the_table() {
         let expected = match code {
             "AGENT_EXISTS" => json!({"agentId": ada.agent()}),
             "AUTONOMY_NOT_ACKNOWLEDGED" => json!({"mode": "autopilot"}),
+            "UNSUPPORTED_PERMISSION_MODE" => {
+                json!({"supported": ["default", "accept-edits", "plan", "autopilot"]})
+            }
             "VALIDATION_FAILED" => continue,
             _ => Value::Null,
         };
@@ -324,8 +327,8 @@ async fn an_agent_is_changed_by_the_owner_alone() {
             vec![("permissionMode", "plan"), ("model", "m")],
         ),
         (
-            json!({"permissionMode": "autopilot", "acknowledgedAutonomy": true}),
-            vec![("permissionMode", "autopilot")],
+            json!({"permissionMode": "accept-edits", "acknowledgedAutonomy": true}),
+            vec![("permissionMode", "accept-edits")],
         ),
     ] {
         t.pass(60);

@@ -134,6 +134,7 @@ impl Things {
             .replace("{attachmentId}", &self.file)
             .replace("{documentId}", &self.page)
             .replace("{emoji}", "none")
+            .replace("{type}", "none")
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")
     }

@@ -1,13 +1,18 @@
 //! Frames: what each one says, whichever way it travels. Source: contract 1.10, "Frames".
 
 use guildhall_domain::events::Scope;
-use guildhall_hall::streams::{Frame, ResetReason, RoomSnapshot, Snapshot, SnapshotBody};
+use guildhall_hall::streams::{
+    Frame, ResetReason, RoomSnapshot, ScopeState, SessionSnapshot, Snapshot, SnapshotBody,
+};
 use guildhall_wire::{
     entries::Entries,
     events::{self as wire, ScopeSnapshot},
+    sessions as wire_sessions,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
+
+use crate::areas::messages;
 
 /// A frame, encoded: its name, its place in the log and its data.
 pub(super) struct Encoded {
@@ -84,11 +89,17 @@ fn snapshot_data(snapshot: Snapshot) -> Result<String, serde_json::Error> {
     let cursor = snapshot.cursor;
     match snapshot.body {
         SnapshotBody::Room(room) => json(&room_data(cursor, *room)),
+        SnapshotBody::Session(session) => json(&session_data(cursor, *session)),
         SnapshotBody::Scopes(scopes) => {
             let scopes = scopes.into_iter().map(|(scope, state)| {
                 let state = match state {
-                    Some(room) => ScopeSnapshot::Room(Box::new(room_data(cursor, room))),
-                    None => ScopeSnapshot::Nothing {},
+                    ScopeState::Room(room) => {
+                        ScopeSnapshot::Room(Box::new(room_data(cursor, *room)))
+                    }
+                    ScopeState::Session(session) => {
+                        ScopeSnapshot::Session(Box::new(session_data(cursor, *session)))
+                    }
+                    ScopeState::Nothing => ScopeSnapshot::Nothing {},
                 };
                 (scope.to_string(), state)
             });
@@ -111,7 +122,17 @@ fn room_data(cursor: u64, snapshot: RoomSnapshot) -> wire::RoomSnapshot {
         entries: page.entries,
         thread_roots: page.thread_roots,
         documents: snapshot.documents.into_iter().map(Into::into).collect(),
-        turns: Vec::new(),
+        turns: snapshot.turns.into_iter().map(Into::into).collect(),
+    }
+}
+
+fn session_data(cursor: u64, snapshot: SessionSnapshot) -> wire_sessions::SessionSnapshot {
+    wire_sessions::SessionSnapshot {
+        cursor,
+        session: snapshot.session.into(),
+        messages: snapshot.messages.into_iter().map(Into::into).collect(),
+        pending_interactions: snapshot.pending.into_iter().map(Into::into).collect(),
+        queue: snapshot.queue.into_iter().map(messages::queued).collect(),
     }
 }
 

@@ -1,0 +1,20 @@
+//! A model server for tests: it speaks the four wires that coding agents speak, and answers from
+//! the directives in the last user message. It keeps nothing between requests but its log, and
+//! which `#status` it has already answered.
+//! Source: contract "Testing with coding agents" 3.
+
+pub mod agent_client;
+mod answer;
+mod keys;
+mod log;
+pub mod real_agents;
+mod schema;
+mod server;
+mod talk;
+mod wires;
+
+pub use log::Logged;
+pub use server::{FakeLlm, Settings};
+
+/// The only model there is.
+pub const MODEL: &str = "fake-model";

@@ -1,0 +1,412 @@
+//! `guildhall asks`: what agents ask, and deciding on it. What is decided is what was shown: a
+//! yes carries the digest of the card that stood here.
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use serde_json::{Map, Value, json};
+
+use super::{
+    args::Once,
+    bodies::given,
+    cards,
+    desk::Desk,
+    failures::Failure,
+    input,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What can be done with asks.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists what waits for you, oldest first
+    #[command(after_help = "Example:\n  guildhall asks list")]
+    List,
+    /// Shows an ask as a whole: tool, input and the full change
+    #[command(after_help = "Example:\n  guildhall asks show call_1")]
+    Show(Named),
+    /// Shows a tool call and approves it, this once
+    #[command(
+        after_help = "Examples:\n  guildhall asks approve call_1\n  guildhall asks approve call_1 --always --option allow-npm"
+    )]
+    Approve(Approve),
+    /// Denies a tool call
+    #[command(
+        after_help = "Example:\n  guildhall asks deny call_1 --reason 'not on a Friday' --tell-agent"
+    )]
+    Deny(Deny),
+    /// Answers a question, or declines to
+    #[command(
+        after_help = "Examples:\n  guildhall asks answer call_1 way=left steps=3\n  guildhall asks answer call_1 --decline"
+    )]
+    Answer(Answer),
+    /// Shows several tool calls of one session and approves them, this once
+    #[command(after_help = "Example:\n  guildhall asks batch-approve call_1 call_2")]
+    BatchApprove(BatchApprove),
+    /// Denies several tool calls of one session
+    #[command(after_help = "Example:\n  guildhall asks batch-deny call_1 call_2")]
+    BatchDeny(Batch),
+}
+
+/// An ask, as a person names one.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Named {
+    /// The ask: its id, or the id of its tool call
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    ask: String,
+    /// The session that asks, where several use the same id
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+/// A yes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    named: Named,
+    /// Allow all that is like it, too
+    #[arg(long)]
+    always: bool,
+    /// The agent's option, where it offers several
+    #[arg(long, value_name = "ID")]
+    option: Option<String>,
+    /// The digest of what you saw elsewhere; nothing is shown or asked
+    #[arg(long)]
+    digest: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A no.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Deny {
+    #[command(flatten)]
+    named: Named,
+    /// Why, at most 1000 characters
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Send the agent the reason as its next message
+    #[arg(long, requires = "reason")]
+    tell_agent: bool,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// An answer.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Answer {
+    #[command(flatten)]
+    named: Named,
+    /// The answers; name a question again to choose several options
+    #[arg(value_name = "QUESTION=ANSWER", conflicts_with = "decline")]
+    answers: Vec<String>,
+    /// Say that you do not want to answer
+    #[arg(long)]
+    decline: bool,
+    /// The digest of what you saw elsewhere
+    #[arg(long)]
+    digest: Option<String>,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// Several asks.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Batch {
+    /// The asks: ids, or ids of tool calls
+    #[arg(required = true, num_args = 1..=50, value_parser = NonEmptyStringValueParser::new())]
+    asks: Vec<String>,
+    /// The session that asks, where several use the same id
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// Several yeses.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BatchApprove {
+    #[command(flatten)]
+    batch: Batch,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+const LIST: View = View {
+    list: Some("interactions"),
+    id: "/id",
+    columns: &[
+        ("ASK", Cell::At("/toolCallId")),
+        ("KIND", Cell::At("/kind")),
+        ("TOOL", Cell::At("/toolName")),
+        ("SAYS", Cell::At("/title")),
+        ("PARKED", Cell::At("/parked")),
+        ("REFUSED AT", Cell::At("/expiresAt")),
+        ("SESSION", Cell::At("/sessionId")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const RESULTS: View = View {
+    list: Some("results"),
+    id: "/toolCallId",
+    columns: &[
+        ("ASK", Cell::At("/toolCallId")),
+        ("DONE", Cell::At("/ok")),
+        ("CODE", Cell::At("/code")),
+    ],
+};
+
+/// What a decision is answered with has nothing to show.
+const DONE: View = View {
+    list: None,
+    id: "/ok",
+    columns: &[],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::List => {
+            let answer = desk.get(&pending()).await?;
+            desk.output.show(&answer, &LIST)
+        }
+        Verb::Show(named) => {
+            let ask = find(desk, &named.ask, named.session.as_deref()).await?;
+            match (desk.output.is_for_people(), desk.output.is_ids()) {
+                (true, _) => show(desk, &ask),
+                (false, true) => desk.output.show_value(&ask, &View { list: None, ..LIST }),
+                (false, false) => desk.output.json_line(&ask.to_string()),
+            }
+        }
+        Verb::Approve(ask) => approve(desk, ask).await,
+        Verb::Deny(ask) => deny(desk, ask).await,
+        Verb::Answer(ask) => answer(desk, ask).await,
+        Verb::BatchApprove(ask) => {
+            let asks = all(desk, &ask.batch).await?;
+            for one in &asks {
+                show(desk, one)?;
+            }
+            if !ask.yes {
+                input::agreement(&format!("Approve these {}, this once?", asks.len()))?;
+            }
+            batch(desk, &asks, "batch-approve", &ask.batch.once).await
+        }
+        Verb::BatchDeny(ask) => {
+            let asks = all(desk, &ask).await?;
+            batch(desk, &asks, "batch-deny", &ask.once).await
+        }
+    }
+}
+
+async fn approve(desk: &Desk, ask: Approve) -> Result<(), Failure> {
+    let found = find_or_take(desk, &ask.named).await?;
+    let digest = match ask.digest {
+        Some(digest) => digest.into(),
+        None => {
+            show(desk, &found)?;
+            if !ask.yes {
+                let how = if ask.always {
+                    "and all that is like it"
+                } else {
+                    "this once"
+                };
+                input::agreement(&format!("Approve it, {how}?"))?;
+            }
+            found["digest"].clone()
+        }
+    };
+    let body = given(json!({
+        "toolCallId": found["toolCallId"],
+        "alwaysAllow": ask.always.then_some(true),
+        "optionId": ask.option,
+        "digest": digest,
+    }));
+    decide(desk, &found, "approve", &body, &ask.once, "Approved.").await
+}
+
+async fn deny(desk: &Desk, ask: Deny) -> Result<(), Failure> {
+    let found = find_or_take(desk, &ask.named).await?;
+    let body = given(json!({
+        "toolCallId": found["toolCallId"],
+        "reason": ask.reason,
+        "tellAgent": ask.tell_agent.then_some(true),
+    }));
+    decide(desk, &found, "deny", &body, &ask.once, "Denied.").await
+}
+
+async fn answer(desk: &Desk, ask: Answer) -> Result<(), Failure> {
+    let found = find_or_take(desk, &ask.named).await?;
+    let digest = ask.digest.map_or(found["digest"].clone(), Value::from);
+    let body = given(json!({
+        "toolCallId": found["toolCallId"],
+        "answers": (!ask.decline).then(|| answers(&ask.answers)).transpose()?,
+        "decline": ask.decline.then_some(true),
+        "digest": digest,
+    }));
+    let said = if ask.decline {
+        "Declined."
+    } else {
+        "Answered."
+    };
+    decide(desk, &found, "submit-answers", &body, &ask.once, said).await
+}
+
+async fn decide(
+    desk: &Desk,
+    ask: &Value,
+    verb: &str,
+    body: &Value,
+    once: &Once,
+    said: &str,
+) -> Result<(), Failure> {
+    let answer = desk.post(&route(ask, verb), Some(body), once).await?;
+    if desk.output.is_for_people() {
+        return desk.output.done(said);
+    }
+    if desk.output.is_ids() {
+        return Ok(());
+    }
+    desk.output.show(&answer, &DONE)
+}
+
+async fn batch(desk: &Desk, asks: &[Value], verb: &str, once: &Once) -> Result<(), Failure> {
+    let Some(first) = asks.first() else {
+        return Ok(());
+    };
+    let ids: Vec<&Value> = asks.iter().map(|ask| &ask["toolCallId"]).collect();
+    let body = json!({ "toolCallIds": ids });
+    let answer = desk.post(&route(first, verb), Some(&body), once).await?;
+    desk.output.show(&answer, &RESULTS)
+}
+
+/// Shows a card to people; to programs nothing, whose answer is the server's alone.
+fn show(desk: &Desk, ask: &Value) -> Result<(), Failure> {
+    if !desk.output.is_for_people() {
+        return Ok(());
+    }
+    let card = cards::lines(ask);
+    card.iter().try_for_each(|line| desk.output.line(line))
+}
+
+/// `question=answer` pairs as the body wants them.
+fn answers(pairs: &[String]) -> Result<Value, Failure> {
+    let mut answers: Map<String, Value> = Map::new();
+    for pair in pairs {
+        let (question, answer) = pair.split_once('=').ok_or_else(|| {
+            Failure::Usage(format!("{pair:?} is no answer; write QUESTION=ANSWER."))
+        })?;
+        let answer = Value::from(answer);
+        let entry = answers.entry(question);
+        match entry.or_insert(Value::Null) {
+            nothing @ Value::Null => *nothing = answer,
+            Value::Array(several) => several.push(answer),
+            one => *one = json!([one.take(), answer]),
+        }
+    }
+    Ok(Value::Object(answers))
+}
+
+/// The asks of a batch, all of one session.
+async fn all(desk: &Desk, batch: &Batch) -> Result<Vec<Value>, Failure> {
+    let waiting = waiting(desk).await?;
+    let asks: Vec<Value> = batch
+        .asks
+        .iter()
+        .map(|named| only(&waiting, named, batch.session.as_deref()))
+        .collect::<Result<_, _>>()?;
+    let is_one = asks
+        .windows(2)
+        .all(|pair| pair[0]["sessionId"] == pair[1]["sessionId"]);
+    if !is_one {
+        let why = "these are asks of several sessions; decide on one session at a time.";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    Ok(asks)
+}
+
+/// The ask that is named; one that waits no more and whose session is named goes to the server
+/// as it is, so that the refusal is the server's own.
+async fn find_or_take(desk: &Desk, named: &Named) -> Result<Value, Failure> {
+    let found = find(desk, &named.ask, named.session.as_deref()).await;
+    match (found, &named.session) {
+        (Err(Failure::Usage(_)), Some(session)) => {
+            Ok(json!({"sessionId": session, "toolCallId": named.ask}))
+        }
+        (found, _) => found,
+    }
+}
+
+async fn find(desk: &Desk, named: &str, session: Option<&str>) -> Result<Value, Failure> {
+    only(&waiting(desk).await?, named, session)
+}
+
+/// The one ask that bears the name.
+fn only(waiting: &[Value], named: &str, session: Option<&str>) -> Result<Value, Failure> {
+    let bears = |ask: &&Value| ask["id"] == named || ask["toolCallId"] == named;
+    let within = |ask: &&Value| session.is_none_or(|session| ask["sessionId"] == session);
+    let bearers: Vec<&Value> = waiting.iter().filter(bears).filter(within).collect();
+    match bearers.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => Err(Failure::Usage(format!(
+            "no ask {named:?} waits; `guildhall asks list` shows those that do."
+        ))),
+        several => {
+            let ids = several.iter().filter_map(|ask| ask["id"].as_str());
+            let ids: Vec<&str> = ids.collect();
+            Err(Failure::Usage(format!(
+                "{} asks are called {named:?}; name one by its id: {}.",
+                several.len(),
+                ids.join(", ")
+            )))
+        }
+    }
+}
+
+async fn waiting(desk: &Desk) -> Result<Vec<Value>, Failure> {
+    let mut listing: Value = desk.get(&pending()).await?.json()?;
+    match listing["interactions"].take() {
+        Value::Array(waiting) => Ok(waiting),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn pending() -> Target {
+    Target::new("/api/sessions/pending-interactions")
+}
+
+fn route(ask: &Value, verb: &str) -> Target {
+    let session = ask["sessionId"].as_str().unwrap_or_default();
+    Target::new("/api/sessions").then(session).then(verb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_named_again_takes_several_answers() {
+        let pairs = ["a=1", "b=x=y", "a=2", "a=3", "c="].map(str::to_owned);
+        let expected = json!({"a": ["1", "2", "3"], "b": "x=y", "c": ""});
+        assert_eq!(answers(&pairs).unwrap(), expected);
+        assert!(answers(&["a".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn an_ask_is_named_by_its_id_or_its_calls_and_its_session_tells_two_apart() {
+        let waiting = [
+            json!({"id": "i1", "toolCallId": "c", "sessionId": "s1"}),
+            json!({"id": "i2", "toolCallId": "c", "sessionId": "s2"}),
+        ];
+        let found = |named, session| {
+            let found = only(&waiting, named, session);
+            found.ok().map(|ask| ask["id"].clone())
+        };
+        assert_eq!(found("i2", None), Some(json!("i2")));
+        assert_eq!(found("c", Some("s1")), Some(json!("i1")));
+        assert_eq!(found("c", None), None);
+        assert_eq!(found("x", None), None);
+    }
+}

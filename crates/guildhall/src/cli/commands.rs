@@ -1,0 +1,64 @@
+//! `guildhall commands`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::{
+    bodies::absolute,
+    desk::Desk,
+    failures::Failure,
+    output::{Cell, View},
+    target::Target,
+    text,
+};
+
+/// Which commands to list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Ask {
+    /// The folder they would be typed in [default: your own commands alone]
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// Of what agents report, only what those of this runtime do
+    #[arg(long)]
+    runtime: Option<String>,
+    /// Look at the files now
+    #[arg(long)]
+    refresh: bool,
+}
+
+const LIST: View = View {
+    list: Some("commands"),
+    id: "/fullCommand",
+    columns: &[
+        ("COMMAND", Cell::At("/fullCommand")),
+        ("ARGUMENTS", Cell::At("/argumentHint")),
+        ("DESCRIPTION", Cell::At("/description")),
+        ("FILE", Cell::At("/filePath")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
+    let cwd = match &ask.cwd {
+        Some(folder) => Some(absolute(folder)?),
+        None => None,
+    };
+    let target = Target::new("/api/commands")
+        .query("cwd", cwd)
+        .query("runtime", ask.runtime)
+        .query("refresh", ask.refresh.then_some(true));
+    let answer = desk.get(&target).await?;
+    desk.output.show(&answer, &LIST)?;
+    if desk.output.is_for_people() {
+        let listing: Value = answer.json()?;
+        for warning in listing["warnings"].as_array().into_iter().flatten() {
+            let (file, message) = (
+                text::of(&warning["filePath"]),
+                text::of(&warning["message"]),
+            );
+            desk.output.note(&format!("{file} {message}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,419 @@
+//! `guildhall sessions`: conversations with agents.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{
+    args::{self, IfMatch, Once},
+    bodies::{absolute, changes, given},
+    desk::Desk,
+    events::{self, Position},
+    failures::Failure,
+    input,
+    output::{Cell, View},
+    session_tasks,
+    target::Target,
+};
+
+/// What can be done with sessions.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists sessions, the newest change first
+    #[command(
+        after_help = "Examples:\n  guildhall sessions list\n  guildhall sessions list --state waiting --agent ada"
+    )]
+    List(List),
+    /// Opens a session with an agent, or with the agent of a folder
+    #[command(
+        after_help = "Examples:\n  guildhall sessions open --agent ada\n  guildhall sessions open --cwd . --runtime rehearsal"
+    )]
+    Open(Box<Open>),
+    /// Shows one session
+    #[command(after_help = "Example:\n  guildhall sessions show 0199…")]
+    Show(Session),
+    /// Changes a session's title, mode, model or effort
+    #[command(after_help = "Example:\n  guildhall sessions update 0199… --permission-mode plan")]
+    Update(Update),
+    /// Closes a session: its turn is stopped, its queue and asks go
+    #[command(after_help = "Example:\n  guildhall sessions close 0199…")]
+    Close(Session),
+    /// Sends a message; `-` reads it from the standard input
+    #[command(
+        after_help = "Examples:\n  guildhall sessions send 0199… 'run the tests'\n  cat plan.md | guildhall sessions send 0199… -"
+    )]
+    Send(Send),
+    /// Shows what was said, oldest first
+    #[command(after_help = "Example:\n  guildhall sessions messages 0199…")]
+    Messages(Messages),
+    /// Shows what waits for its turn
+    #[command(after_help = "Example:\n  guildhall sessions queue 0199…")]
+    Queue(Session),
+    /// Changes the words of a message that waits
+    #[command(after_help = "Example:\n  guildhall sessions reword 0199… 019a… 'run all tests'")]
+    Reword(Reword),
+    /// Takes a message out of the queue
+    #[command(after_help = "Example:\n  guildhall sessions remove 0199… 019a…")]
+    Remove(Queued),
+    /// Stops the turn that runs, and drops what waits
+    #[command(after_help = "Example:\n  guildhall sessions cancel 0199… --keep-queue")]
+    Cancel(Cancel),
+    /// Lists what the agent of a session means to do
+    #[command(
+        after_help = "Example:\n  guildhall sessions tasks 5b1f7c2e-8d34-4e0a-9c61-2f7d0a4be913"
+    )]
+    Tasks(session_tasks::Ask),
+    /// Follows what happens in a session
+    #[command(after_help = "Example:\n  guildhall sessions events 0199… --jsonl")]
+    Events(Events),
+}
+
+/// Which session is meant.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Session {
+    /// Its id
+    session: String,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct List {
+    /// idle, starting, running, waiting, cancelling, failed or closed
+    #[arg(long)]
+    state: Option<String>,
+    /// Of this agent
+    #[arg(long)]
+    agent: Option<String>,
+    /// In this folder
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// guildhall, terminal (the agents' own command lines) or all [default: guildhall]
+    #[arg(long)]
+    source: Option<String>,
+    #[command(flatten)]
+    page: args::Page,
+}
+
+/// A new session.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Open {
+    /// The agent
+    #[arg(long, conflicts_with = "cwd", required_unless_present = "cwd")]
+    agent: Option<String>,
+    /// Its folder; a folder without an agent gets one
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// What runs the agent of that folder
+    #[arg(long)]
+    runtime: Option<String>,
+    /// A session of the agent's own command line to go on with
+    #[arg(long, value_name = "ID")]
+    resume: Option<String>,
+    #[command(flatten)]
+    traits: Traits,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A session and what becomes of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    session: Session,
+    #[command(flatten)]
+    traits: Traits,
+    #[command(flatten)]
+    if_match: IfMatch,
+}
+
+/// What can be said about a session when it is opened and later.
+#[derive(Clone, Debug, Args)]
+struct Traits {
+    /// Its title, 1 to 200 characters
+    #[arg(long)]
+    title: Option<String>,
+    /// What it may do without asking
+    #[arg(long, value_name = "MODE")]
+    permission_mode: Option<String>,
+    /// Its model
+    #[arg(long)]
+    model: Option<String>,
+    /// How hard it thinks
+    #[arg(long)]
+    effort: Option<String>,
+    /// I know that the permission mode lets it act unattended
+    #[arg(long)]
+    acknowledge_autonomy: bool,
+}
+
+/// A message and where it goes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Send {
+    #[command(flatten)]
+    session: Session,
+    /// Its words; `-` reads them from the standard input
+    content: String,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// Which messages to show.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Messages {
+    #[command(flatten)]
+    session: Session,
+    #[command(flatten)]
+    page: args::Page,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Queued {
+    #[command(flatten)]
+    session: Session,
+    /// The message's id
+    message: String,
+}
+
+/// A message that waits, and its new words.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Reword {
+    #[command(flatten)]
+    queued: Queued,
+    /// Its words; `-` reads them from the standard input
+    content: String,
+}
+
+/// A turn that is to stop.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Cancel {
+    #[command(flatten)]
+    session: Session,
+    /// What waits stays and goes on
+    #[arg(long)]
+    keep_queue: bool,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A session to follow.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Events {
+    #[command(flatten)]
+    session: Session,
+    #[command(flatten)]
+    position: Position,
+}
+
+const LIST: View = View {
+    list: Some("sessions"),
+    id: "/id",
+    columns: &[
+        ("TITLE", Cell::At("/title")),
+        ("STATE", Cell::At("/state")),
+        ("ASKS", Cell::At("/pendingCount")),
+        ("QUEUED", Cell::At("/queuedCount")),
+        ("RUNTIME", Cell::At("/runtime")),
+        ("MODE", Cell::At("/permissionMode")),
+        ("CHANGED", Cell::At("/updatedAt")),
+        ("FOLDER", Cell::At("/cwd")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const SESSION: View = View {
+    list: None,
+    id: "/id",
+    columns: &[
+        ("Title", Cell::At("/title")),
+        ("State", Cell::At("/state")),
+        ("Reason", Cell::At("/stateReason")),
+        ("Runtime", Cell::At("/runtime")),
+        ("Permission mode", Cell::At("/permissionMode")),
+        ("Model", Cell::At("/model")),
+        ("Effort", Cell::At("/effort")),
+        ("Folder", Cell::At("/cwd")),
+        ("Origin", Cell::At("/origin")),
+        ("Asks", Cell::At("/pendingCount")),
+        ("Queued", Cell::At("/queuedCount")),
+        ("Turns", Cell::At("/usage/turns")),
+        ("Tokens", Cell::At("/usage/totalTokens")),
+        ("Last message", Cell::At("/lastMessagePreview")),
+        ("Changed", Cell::At("/updatedAt")),
+        ("Agent", Cell::At("/agentId")),
+        ("ETag", Cell::Tag),
+        ("Id", Cell::At("/id")),
+    ],
+};
+
+const MESSAGES: View = View {
+    list: Some("messages"),
+    id: "/id",
+    columns: &[
+        ("SEQ", Cell::At("/seq")),
+        ("ROLE", Cell::At("/role")),
+        ("STATE", Cell::At("/state")),
+        ("SAYS", Cell::Of(words)),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const QUEUE: View = View {
+    list: Some("queue"),
+    id: "/id",
+    columns: &[
+        ("SINCE", Cell::At("/enqueuedAt")),
+        ("TEXT", Cell::At("/content")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const SENT: View = View {
+    list: None,
+    id: "/messageId",
+    columns: &[
+        ("Outcome", Cell::At("/outcome")),
+        ("Place", Cell::At("/queuePosition")),
+        ("Id", Cell::At("/messageId")),
+    ],
+};
+
+const CANCELLED: View = View {
+    list: None,
+    id: "",
+    columns: &[
+        ("Stopped", Cell::At("/ok")),
+        ("Dropped", Cell::At("/cancelledQueued")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::List(ask) => list(desk, ask).await,
+        Verb::Open(ask) => open(desk, *ask).await,
+        Verb::Show(session) => {
+            let answer = desk.get(&target(&session)).await?;
+            desk.output.show(&answer, &SESSION)
+        }
+        Verb::Update(ask) => {
+            let body = changes(traits(&ask.traits), "sessions update")?;
+            let target = target(&ask.session);
+            let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
+            desk.output.show(&answer, &SESSION)
+        }
+        Verb::Close(session) => {
+            let answer = desk.delete(&target(&session), None).await?;
+            desk.output.show(&answer, &SESSION)
+        }
+        Verb::Send(ask) => {
+            let body = json!({ "content": text(ask.content)? });
+            let target = target(&ask.session).then("messages");
+            let answer = desk.post(&target, Some(&body), &ask.once).await?;
+            desk.output.show(&answer, &SENT)
+        }
+        Verb::Messages(ask) => {
+            let target = target(&ask.session).then("messages").page(ask.page);
+            desk.output.show_page(&desk.get(&target).await?, &MESSAGES)
+        }
+        Verb::Queue(session) => {
+            let answer = desk.get(&target(&session).then("queue")).await?;
+            desk.output.show(&answer, &QUEUE)
+        }
+        Verb::Reword(ask) => {
+            let body = json!({ "content": text(ask.content)? });
+            let answer = desk.patch(&queued(&ask.queued), &body, None).await?;
+            desk.output.show(&answer, &QUEUE)
+        }
+        Verb::Remove(ask) => {
+            let answer = desk.delete(&queued(&ask), None).await?;
+            desk.output.show(&answer, &QUEUE)
+        }
+        Verb::Cancel(ask) => {
+            let body = json!({ "keepQueue": ask.keep_queue });
+            let target = target(&ask.session).then("cancel");
+            let answer = desk.post(&target, Some(&body), &ask.once).await?;
+            desk.output.show(&answer, &CANCELLED)
+        }
+        Verb::Tasks(ask) => session_tasks::run(desk, &ask).await,
+        Verb::Events(ask) => {
+            let target = target(&ask.session).then("events");
+            events::follow(desk, target, ask.position).await
+        }
+    }
+}
+
+async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+    let agent = match &ask.agent {
+        Some(agent) => Some(desk.agent_id(agent).await?),
+        None => None,
+    };
+    let cwd = ask.cwd.as_deref().map(absolute).transpose()?;
+    let target = Target::new("/api/sessions")
+        .query("state", ask.state)
+        .query("agentId", agent)
+        .query("cwd", cwd)
+        .query("source", ask.source)
+        .page(ask.page);
+    desk.output.show_page(&desk.get(&target).await?, &LIST)
+}
+
+async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
+    let mut body = traits(&ask.traits);
+    if let Some(agent) = &ask.agent {
+        body["agentId"] = desk.agent_id(agent).await?.into();
+    }
+    if let Some(cwd) = &ask.cwd {
+        body["cwd"] = absolute(cwd)?.into();
+    }
+    for (name, value) in [("runtime", ask.runtime), ("resumeId", ask.resume)] {
+        if let Some(value) = value {
+            body[name] = value.into();
+        }
+    }
+    let target = Target::new("/api/sessions");
+    let answer = desk.post(&target, Some(&body), &ask.once).await?;
+    desk.output.show(&answer, &SESSION)
+}
+
+fn traits(traits: &Traits) -> Value {
+    given(json!({
+        "title": traits.title,
+        "permissionMode": traits.permission_mode,
+        "model": traits.model,
+        "effort": traits.effort,
+        "acknowledgedAutonomy": traits.acknowledge_autonomy.then_some(true),
+    }))
+}
+
+fn target(session: &Session) -> Target {
+    Target::new("/api/sessions").then(&session.session)
+}
+
+fn queued(message: &Queued) -> Target {
+    target(&message.session)
+        .then("queue")
+        .then(&message.message)
+}
+
+fn text(argument: String) -> Result<String, Failure> {
+    if argument == "-" {
+        return input::text_of("-".as_ref());
+    }
+    Ok(argument)
+}
+
+/// What a message says, in words; tools and plans by a word each.
+fn words(message: &Value) -> String {
+    let parts = message["parts"].as_array().into_iter().flatten();
+    let said = parts.filter_map(|part| match part["type"].as_str()? {
+        "text" => Some(part["text"].as_str()?.to_owned()),
+        "tool_call" => {
+            let (title, status) = (part["title"].as_str()?, part["status"].as_str()?);
+            Some(format!("[{title}: {status}]"))
+        }
+        "plan" => Some(format!("[plan of {}]", part["entries"].as_array()?.len())),
+        _ => None,
+    });
+    said.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,216 @@
+//! A server with a folder agents work in, and what a person does there.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+    path::PathBuf,
+    time::Duration,
+};
+
+use guildhall_world::scratch::Scratch;
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+/// How long an event may be waited for before the test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server, its data, and a folder for agents.
+pub(crate) struct Workspace {
+    pub(crate) server: Server,
+    /// Where agents work.
+    pub(crate) folder: PathBuf,
+    /// The home of server and agents.
+    home: PathBuf,
+    scratch: Scratch,
+}
+
+impl Workspace {
+    /// Starts a server whose agents may work in a folder of their own.
+    pub(crate) fn open(what: &str) -> Self {
+        Self::open_with(what, &[])
+    }
+
+    /// The same with further variables for the server.
+    pub(crate) fn open_with(what: &str, env: &[(&str, &str)]) -> Self {
+        let scratch = Scratch::new(what);
+        let folder = scratch.path().join("work");
+        let home = scratch.path().join("home");
+        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(&home).unwrap();
+        let server = start(&scratch, &home, env);
+        Self {
+            server,
+            folder,
+            home,
+            scratch,
+        }
+    }
+
+    /// Kills the server as the kernel would, and starts another one on the same data.
+    pub(crate) fn crash(self) -> Self {
+        self.server.kill();
+        let server = start(&self.scratch, &self.home, &[]);
+        Self {
+            server,
+            folder: self.folder,
+            home: self.home,
+            scratch: self.scratch,
+        }
+    }
+
+    /// Opens a session of the scripted agent in the folder; answers its id.
+    pub(crate) fn session(&self) -> String {
+        let (status, session) = self.server.ask(
+            "POST",
+            "/api/sessions",
+            Some(&json!({"cwd": self.folder, "runtime": "rehearsal"})),
+        );
+        assert_eq!(status, 201, "{session}");
+        session["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends a message made of these lines.
+    pub(crate) fn send(&self, session: &str, lines: &[&str]) -> Value {
+        let body = json!({"content": lines.join("\n")});
+        let path = format!("/api/sessions/{session}/messages");
+        let (status, sent) = self.server.ask("POST", &path, Some(&body));
+        assert_eq!(status, 202, "{sent}");
+        sent
+    }
+
+    /// One session as it is now.
+    pub(crate) fn look(&self, session: &str) -> Value {
+        let path = format!("/api/sessions/{session}");
+        let (status, session) = self.server.ask("GET", &path, None);
+        assert_eq!(status, 200, "{session}");
+        session
+    }
+
+    /// Its messages.
+    pub(crate) fn messages(&self, session: &str) -> Vec<Value> {
+        let path = format!("/api/sessions/{session}/messages?limit=200");
+        let (_, page) = self.server.ask("GET", &path, None);
+        page["messages"].as_array().unwrap().clone()
+    }
+
+    /// Everything the agent said in words.
+    pub(crate) fn words(&self, session: &str) -> String {
+        let messages = self.messages(session);
+        let said = messages
+            .iter()
+            .filter(|message| message["role"] == "assistant");
+        let parts = said.flat_map(|message| message["parts"].as_array().unwrap());
+        parts
+            .filter(|part| part["type"] == "text")
+            .map(|part| part["text"].as_str().unwrap())
+            .collect()
+    }
+
+    /// Decides on an ask.
+    pub(crate) fn decide(&self, session: &str, verb: &str, body: &Value) -> (u16, Value) {
+        let path = format!("/api/sessions/{session}/{verb}");
+        self.server.ask("POST", &path, Some(body))
+    }
+
+    /// The asks that wait for a person.
+    pub(crate) fn asks(&self) -> Vec<Value> {
+        let (_, asks) = self
+            .server
+            .ask("GET", "/api/sessions/pending-interactions", None);
+        asks["interactions"].as_array().unwrap().clone()
+    }
+
+    /// Waits for the session's next ask.
+    pub(crate) fn ask(&self, session: &str) -> Value {
+        let opened = self.until(session, "interaction_opened", |_| true);
+        opened["interaction"].clone()
+    }
+
+    /// Waits until `count` turns of the session ended; answers the last one's end.
+    pub(crate) fn turn_ended(&self, session: &str, count: usize) -> Value {
+        let mut seen = 0;
+        self.until(session, "turn_ended", |_| {
+            seen += 1;
+            seen == count
+        })
+    }
+
+    /// Waits for an event of the session, from its beginning on.
+    pub(crate) fn until(
+        &self,
+        session: &str,
+        name: &str,
+        mut is_it: impl FnMut(&Value) -> bool,
+    ) -> Value {
+        let mut found = Value::Null;
+        self.follow(session, 0, |event| {
+            if event["type"] == name && is_it(&event["data"]) {
+                found = event["data"].clone();
+                return true;
+            }
+            false
+        });
+        found
+    }
+
+    /// Reads the session's events behind `after` until one is enough.
+    pub(crate) fn follow(
+        &self,
+        session: &str,
+        after: u64,
+        mut is_enough: impl FnMut(&Value) -> bool,
+    ) -> Vec<Value> {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.server.port())).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let request = format!(
+            "GET /api/sessions/{session}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\
+             Last-Event-ID: {after}\r\n\r\n"
+        );
+        socket.write_all(request.as_bytes()).unwrap();
+        let deadline = std::time::Instant::now() + PATIENCE;
+        let mut events = Vec::new();
+        for line in BufReader::new(socket).lines() {
+            let line = line.expect("the event that is waited for comes");
+            assert!(
+                std::time::Instant::now() < deadline,
+                "the event that is waited for did not come; these did: {events:#?}"
+            );
+            let data = line.strip_prefix("data: ");
+            let Some(event) = data.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+                continue;
+            };
+            let is_last = is_enough(&event);
+            events.push(event);
+            if is_last {
+                return events;
+            }
+        }
+        panic!("the stream ended before the event that was waited for: {events:#?}");
+    }
+
+    /// A file of the folder.
+    pub(crate) fn file(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(name)).ok()
+    }
+
+    /// Writes a file of the folder.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.join(name), text).unwrap();
+    }
+}
+
+fn start(scratch: &Scratch, home: &std::path::Path, env: &[(&str, &str)]) -> Server {
+    let data = scratch.path().join("data");
+    let home = home.to_str().unwrap();
+    let env = [
+        &[
+            ("HOME", home),
+            ("GUILDHALL_FILES_ROOTS", scratch.path().to_str().unwrap()),
+        ],
+        env,
+    ]
+    .concat();
+    Server::start_in(&data, &env)
+}

@@ -1,0 +1,360 @@
+//! Asking: how an agent's ask becomes a row, and what of a session's rows ends with its turn or
+//! its process. Everything here runs in a transaction of the caller's.
+
+use guildhall_domain::{
+    Moment, Result,
+    events::Event,
+    ids::{ApprovalId, AuthorId, SessionId},
+    interactions::{
+        ApprovalState, Asked, Interaction, InteractionKind, Standing, Trigger, allowing,
+    },
+    limits,
+    sessions::Session,
+    transcript::ToolCall,
+};
+use guildhall_store::{
+    Rx, Tx,
+    approvals::{self, Whole},
+};
+use guildhall_world::digests::{Action, Digests};
+use serde_json::Value;
+
+/// What becomes of an agent's ask.
+#[derive(Clone, Debug)]
+pub enum Opening {
+    /// A person is asked; its answer comes to whoever waits for its id.
+    Asked(Box<Interaction>),
+    /// A person allowed exactly this when the agent was gone; that yes is used up now.
+    Granted {
+        /// The agent's option of kind `allow_once`.
+        option_id: String,
+    },
+    /// The agent gets a no: as many asks wait as may, this very call is being asked about, or a
+    /// person denied exactly this when the agent was gone.
+    Refused,
+}
+
+/// Opens what `session` asks under the id `id`, whose answer the caller waits for already.
+///
+/// `call` is all that is known of the call it is about. A card of the same call or of the same
+/// digest whose agent is gone makes place for this one, so that one deed is decided once.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 3.6.2, 3.8.
+pub(crate) fn open(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    call: Option<&ToolCall>,
+    asked: &Asked,
+    digests: &Digests,
+    id: ApprovalId,
+    now: Moment,
+) -> Result<Opening> {
+    let digest = digest(session, call, asked, digests)?;
+    if let Some(opening) = decided_before(tx, session.id, asked, &digest, now)? {
+        return Ok(opening);
+    }
+    let (kind, tool_call_id) = (asked.kind(), asked.tool_call_id(id));
+    let pending = approvals::pending_of(tx, session.id, now)?;
+    let is_same_call = |row: &Standing| row.kind == kind && row.tool_call_id == tool_call_id;
+    let mut waiting = 0;
+    for Whole {
+        standing: mut row, ..
+    } in pending
+    {
+        match (row.is_detached(), is_same_call(&row)) {
+            (false, true) => return Ok(Opening::Refused),
+            (true, is_same) if is_same || row.digest == digest => {
+                step(tx, &mut row, Trigger::Withdraw, None, now)?;
+            }
+            (false, false) | (true, _) => waiting += 1,
+        }
+    }
+    if waiting >= limits::PENDING_MAX {
+        return Ok(Opening::Refused);
+    }
+    let whose = (session.agent_id, session.id, session.room_id);
+    let mut row = Standing::asked(id, whose, kind, tool_call_id, now);
+    row.digest = digest;
+    if let Asked::Permission { options, .. } = asked {
+        row.options.clone_from(options);
+    }
+    let card = asked.card(session, call);
+    approvals::insert(tx, &row, &card)?;
+    let interaction = row.shown(card, now);
+    let opened = Event::InteractionOpened {
+        interaction: interaction.clone(),
+    };
+    tx.append(now, None, &opened)?;
+    Ok(Opening::Asked(Box::new(interaction)))
+}
+
+/// What a person said to exactly this when its agent was gone: a yes is used in this very
+/// transaction, a no is heard once.
+fn decided_before(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    asked: &Asked,
+    digest: &str,
+    now: Moment,
+) -> Result<Option<Opening>> {
+    if let Asked::Permission { options, .. } = asked
+        && let Some(option) = allowing(options, false, None)
+    {
+        let granted = approvals::granted_for(tx, session, digest)?;
+        let live = granted
+            .into_iter()
+            .find(|row| row.state_at(now) == ApprovalState::Granted);
+        if let Some(mut row) = live
+            && step(tx, &mut row, Trigger::Spend, None, now)?
+        {
+            let option_id = option.option_id.clone();
+            return Ok(Some(Opening::Granted { option_id }));
+        }
+    }
+    let since = now.plus_seconds(-limits::GRANT_TTL_S);
+    match approvals::denied_unheard(tx, session, digest, since)? {
+        Some(denied) => {
+            approvals::set_consumed_at(tx, denied, Some(now))?;
+            Ok(Some(Opening::Refused))
+        }
+        None => Ok(None),
+    }
+}
+
+/// Withdraws everything a session still asks, and what it was granted, because its turn was
+/// cancelled, it was closed, or its agent retired; answers the asks that were pending, whose
+/// agent is to be told that they are cancelled.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 3.8.2.
+pub(crate) fn withdraw_all(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<Vec<ApprovalId>> {
+    let mut pending = Vec::new();
+    for mut row in approvals::unfinished(tx, session)? {
+        if row.state == ApprovalState::Pending {
+            pending.push(row.id);
+        }
+        end(tx, &mut row, by, now)?;
+    }
+    forget_unheard(tx, session, by, now)?;
+    Ok(pending)
+}
+
+/// Withdraws what an agent still asks although its turn is over; what waits without its agent,
+/// and what was granted, stays.
+///
+/// # Errors
+/// Faults.
+pub(crate) fn withdraw_pending(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    for Whole { mut standing, .. } in approvals::attached(tx, Some(session))? {
+        end(tx, &mut standing, by, now)?;
+    }
+    Ok(())
+}
+
+/// Withdraws what a session was granted, because its mode changed.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 3.8.3.
+#[allow(
+    dead_code,
+    reason = "it is for sessions, which show and end what they ask"
+)]
+pub(crate) fn withdraw_grants(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    for mut row in approvals::granted(tx, session)? {
+        end(tx, &mut row, by, now)?;
+    }
+    forget_unheard(tx, session, by, now)
+}
+
+/// Withdraws a row; one whose deadline has passed already is expired instead.
+fn end(tx: &mut Tx<'_>, row: &mut Standing, by: Option<AuthorId>, now: Moment) -> Result<()> {
+    let trigger = match row.state_at(now) {
+        ApprovalState::Expired => Trigger::Expire,
+        ApprovalState::Pending
+        | ApprovalState::Granted
+        | ApprovalState::Denied
+        | ApprovalState::Withdrawn
+        | ApprovalState::Consumed => Trigger::Withdraw,
+    };
+    step(tx, row, trigger, by, now).map(|_| ())
+}
+
+/// Keeps a yes that is on its way to the agent from becoming a grant.
+fn forget_unheard(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    let since = now.plus_seconds(-limits::GRANT_TTL_S);
+    approvals::withdraw_used(tx, session, by, since, now)
+}
+
+/// Lets a session's pending asks wait for a person without their agent, because its process or
+/// the server ended.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 3.8.2.
+pub(crate) fn detach_all(tx: &mut Tx<'_>, session: SessionId, now: Moment) -> Result<()> {
+    detach(tx, Some(session), now)
+}
+
+/// The same for every session: no agent outlives the server.
+///
+/// # Errors
+/// Faults.
+pub(crate) fn detach_every(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+    detach(tx, None, now)
+}
+
+fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Moment) -> Result<()> {
+    for Whole { mut standing, card } in approvals::attached(tx, session)? {
+        // One whose deadline has passed is the chore's.
+        if !standing.is_open(now) {
+            continue;
+        }
+        approvals::detach(tx, standing.id, now)?;
+        standing.detached_at = Some(now);
+        let interaction = standing.shown(card, now);
+        tx.append(now, None, &Event::InteractionDetached { interaction })?;
+    }
+    Ok(())
+}
+
+/// Draws the pending card of a call anew when the agent says more of it, or something else.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 3.8.1, "A changed input".
+pub(crate) fn input_changed(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    call: &ToolCall,
+    digests: &Digests,
+    now: Moment,
+) -> Result<()> {
+    let id = &call.tool_call_id;
+    let found = approvals::of_call(tx, session.id, id, InteractionKind::ToolCall)?;
+    let Some(mut row) = found.filter(|row| row.is_open(now) && !row.is_detached()) else {
+        return Ok(());
+    };
+    let asked = Asked::Permission {
+        tool_call_id: id.clone(),
+        options: row.options.clone(),
+    };
+    let card = asked.card(session, Some(call));
+    row.digest = digest(session, Some(call), &asked, digests)?;
+    let before = approvals::by_id(tx, row.id)?;
+    if before.is_some_and(|before| before.standing.digest == row.digest && before.card == card) {
+        return Ok(());
+    }
+    approvals::redraw(tx, row.id, &row.digest, &card)?;
+    let interaction = row.shown(card, now);
+    tx.append(now, None, &Event::InteractionOpened { interaction })?;
+    Ok(())
+}
+
+/// The asks of a session that wait for a person, oldest first.
+///
+/// # Errors
+/// A fault when the store cannot be read.
+#[allow(
+    dead_code,
+    reason = "it is for sessions, which show and end what they ask"
+)]
+pub(crate) fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result<Vec<Interaction>> {
+    let rows = approvals::pending_of(db, session, now)?;
+    Ok(rows
+        .into_iter()
+        .map(|row| row.standing.shown(row.card, now))
+        .collect())
+}
+
+fn digest(
+    session: &Session,
+    call: Option<&ToolCall>,
+    asked: &Asked,
+    digests: &Digests,
+) -> Result<String> {
+    let action = Action {
+        capability: asked.kind().word(),
+        agent: Some(session.agent_id),
+        input: &asked.digest_input(session, call),
+        pin: &Value::Null,
+    };
+    Ok(digests.of(&action)?)
+}
+
+/// Moves a row along, compared and set, and tells what became of it; answers whether it moved.
+pub(super) fn step(
+    tx: &mut Tx<'_>,
+    row: &mut Standing,
+    trigger: Trigger,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<bool> {
+    if !step_silently(tx, row, trigger, by, now)? {
+        return Ok(false);
+    }
+    let Some(resolved) = row.resolved(now) else {
+        return Ok(true);
+    };
+    let event = Event::InteractionResolved {
+        session_id: row.session_id,
+        id: row.id,
+        tool_call_id: row.tool_call_id.clone(),
+        kind: row.kind,
+        resolution: resolved.resolution,
+        resolved_by: resolved.by,
+        at: resolved.at,
+    };
+    tx.append(now, by, &event)?;
+    Ok(true)
+}
+
+/// The same, where the caller tells of it.
+pub(super) fn step_silently(
+    tx: &mut Tx<'_>,
+    row: &mut Standing,
+    trigger: Trigger,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<bool> {
+    let Some(before) = row.take(trigger, by, now) else {
+        return Ok(false);
+    };
+    if !approvals::advance(tx, before, row)? {
+        return Ok(false);
+    }
+    match (row.state, trigger) {
+        (ApprovalState::Consumed, _) => approvals::set_consumed_at(tx, row.id, Some(now))?,
+        (_, Trigger::Undelivered) => approvals::set_consumed_at(tx, row.id, None)?,
+        _ => {}
+    }
+    Ok(true)
+}

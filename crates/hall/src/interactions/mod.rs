@@ -1,0 +1,467 @@
+//! Interactions: what agents ask during their turns, and how people decide on it.
+//! Each decision is one transaction, compared and set with its event; the agent is told after
+//! the commit, by whoever waits for the ask.
+
+mod asking;
+mod deadlines;
+mod waiting;
+
+use std::future::Future;
+
+use guildhall_domain::{
+    Error, Fault, Moment, Refusal, Result,
+    callers::{AnyCaller, Caller, Decider, Gate},
+    events::Event,
+    ids::{ApprovalId, AuthorId, MessageId, SessionId},
+    interactions::{
+        self as rules, Answer, ApprovalState, Approve, Asked, Batch, Decision, Deny, Listed,
+        Standing, SubmitAnswers, Trigger,
+    },
+    outcome::Thing,
+    sessions::Session,
+    transcript::ToolCall,
+};
+use guildhall_store::{Seen, Tx, approvals};
+use tokio::sync::oneshot;
+
+pub use asking::Opening;
+pub(crate) use asking::{
+    detach_all, input_changed, open, pending_of, withdraw_all, withdraw_grants, withdraw_pending,
+};
+pub(crate) use deadlines::start;
+pub(crate) use waiting::Waiting;
+
+use crate::{
+    Hall, callers,
+    repeats::Once,
+    sessions::{self, NewMessage},
+    turns,
+};
+
+/// A decision that is committed.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    row: Standing,
+    answer: Answer,
+}
+
+/// What became of one call of a batch.
+#[derive(Clone, Debug)]
+pub struct Batched {
+    /// The call.
+    pub tool_call_id: String,
+    /// The decision, or why there is none.
+    pub outcome: Result<Settled, Refusal>,
+}
+
+/// An ask that was opened in a transaction of its own.
+#[derive(Debug)]
+pub struct Posed {
+    /// What became of it.
+    pub opening: Opening,
+    /// The answer, when a person is asked; it breaks off when nobody will answer any more.
+    pub answer: oneshot::Receiver<Answer>,
+}
+
+impl Hall {
+    /// What waits for a person in any session, oldest first; nothing for an agent.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    ///
+    /// Source: contract 3.8.1.
+    pub async fn pending_interactions(&self, by: &AnyCaller) -> Result<Seen<Vec<Listed>>> {
+        let (is_human, now) = (by.caller().is_human(), self.now());
+        let list = move |row: approvals::Whole| Listed {
+            agent_id: row.standing.agent_id,
+            room_id: row.standing.room_id,
+            interaction: row.standing.shown(row.card, now),
+        };
+        self.store()
+            .read(move |db| {
+                if !is_human {
+                    return Ok(Vec::new());
+                }
+                Ok(approvals::pending(db, now)?.into_iter().map(list).collect())
+            })
+            .await
+    }
+
+    /// Says yes to a tool call, once or to all that is like it.
+    ///
+    /// # Errors
+    /// `Validation`, `NotFound`, `InteractionAlreadyResolved`, `InteractionChanged`,
+    /// `OptionNotOffered`.
+    ///
+    /// Source: spec, "POST /api/sessions/{id}/approve"; contract 3.8.1.
+    pub async fn approve(
+        &self,
+        by: &Decider,
+        session: SessionId,
+        ask: Approve,
+        once: Once<Settled>,
+    ) -> Result<()> {
+        ask.check()?;
+        let decision = Decision::Approve {
+            always_allow: ask.always_allow,
+            option_id: ask.option_id,
+        };
+        let (by, now) = (*by.caller(), self.now());
+        self.settling(once, move |tx| {
+            let digest = ask.digest.as_deref();
+            settle(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
+        })
+        .await
+    }
+
+    /// Says no to a tool call.
+    ///
+    /// # Errors
+    /// `Validation`, `NotFound`, `InteractionAlreadyResolved`.
+    ///
+    /// Source: contract 3.8.1.
+    pub async fn deny(
+        &self,
+        by: &Decider,
+        session: SessionId,
+        ask: Deny,
+        once: Once<Settled>,
+    ) -> Result<()> {
+        let ask = ask.checked()?;
+        let (by, now) = (*by.caller(), self.now());
+        self.settling(once, move |tx| {
+            let call = &ask.tool_call_id;
+            let settled = settle(tx, &by, session, call, &Decision::Deny, None, now)?;
+            approvals::set_deny_reason(tx, settled.row.id, &ask.reason)?;
+            if ask.tell_agent && !ask.reason.is_empty() {
+                tell_agent(tx, session, by.author, &ask.reason, now)?;
+            }
+            Ok(settled)
+        })
+        .await
+    }
+
+    /// Answers a question, or declines to.
+    ///
+    /// # Errors
+    /// `Validation`, also for answers that do not fit: the question then waits on; `NotFound`,
+    /// `InteractionAlreadyResolved`, `InteractionChanged`.
+    ///
+    /// Source: contract 3.8.1.
+    pub async fn submit_answers(
+        &self,
+        by: &Decider,
+        session: SessionId,
+        ask: SubmitAnswers,
+        once: Once<Settled>,
+    ) -> Result<()> {
+        ask.check()?;
+        let decision = ask.answers.map_or(Decision::Decline, Decision::Answer);
+        let (by, now) = (*by.caller(), self.now());
+        self.settling(once, move |tx| {
+            let digest = ask.digest.as_deref();
+            settle(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
+        })
+        .await
+    }
+
+    /// Says yes, this once, to several tool calls; each is decided for itself.
+    ///
+    /// # Errors
+    /// `Validation`.
+    ///
+    /// Source: contract 3.8.1.
+    pub async fn batch_approve(
+        &self,
+        by: &Decider,
+        session: SessionId,
+        ask: Batch,
+        once: Once<Vec<Batched>>,
+    ) -> Result<Vec<Batched>> {
+        let decision = Decision::Approve {
+            always_allow: false,
+            option_id: None,
+        };
+        self.batch(by, session, ask, decision, once).await
+    }
+
+    /// Says no to several tool calls; each is decided for itself.
+    ///
+    /// # Errors
+    /// `Validation`.
+    ///
+    /// Source: contract 3.8.1.
+    pub async fn batch_deny(
+        &self,
+        by: &Decider,
+        session: SessionId,
+        ask: Batch,
+        once: Once<Vec<Batched>>,
+    ) -> Result<Vec<Batched>> {
+        self.batch(by, session, ask, Decision::Deny, once).await
+    }
+
+    async fn batch(
+        &self,
+        by: &Decider,
+        session: SessionId,
+        ask: Batch,
+        decision: Decision,
+        once: Once<Vec<Batched>>,
+    ) -> Result<Vec<Batched>> {
+        ask.check()?;
+        let (by, now, hall) = (*by.caller(), self.now(), self.clone());
+        self.to_its_end(async move {
+            let decide = move |tx: &mut Tx<'_>| {
+                let one = |id: String, tx: &mut Tx<'_>| {
+                    // A refusal writes nothing, so that the others of the batch stand.
+                    let outcome = match settle(tx, &by, session, &id, &decision, None, now) {
+                        Ok(settled) => Ok(settled),
+                        Err(Error::Refusal(refusal)) => Err(refusal),
+                        Err(other) => return Err(other),
+                    };
+                    Ok(Batched {
+                        tool_call_id: id,
+                        outcome,
+                    })
+                };
+                let ids = ask.tool_call_ids.into_iter();
+                ids.map(|id| one(id, tx)).collect()
+            };
+            let batched = hall
+                .store()
+                .write(move |tx| {
+                    callers::require(tx, &by, now)?;
+                    once.run(tx, now, decide)
+                })
+                .await?;
+            for settled in batched.iter().filter_map(|one| one.outcome.as_ref().ok()) {
+                hall.carry_out(settled.clone()).await;
+            }
+            Ok(batched)
+        })
+        .await
+    }
+
+    /// Commits one decision, then tells the agent.
+    async fn settling(
+        &self,
+        once: Once<Settled>,
+        decide: impl FnOnce(&mut Tx<'_>) -> Result<Settled> + Send + 'static,
+    ) -> Result<()> {
+        let (now, hall) = (self.now(), self.clone());
+        self.to_its_end(async move {
+            let settled = hall
+                .store()
+                .write(move |tx| once.run(tx, now, decide))
+                .await?;
+            hall.carry_out(settled).await;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Runs `work` to its end also when its caller goes away: a decision that is committed must
+    /// reach its agent.
+    async fn to_its_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let (sender, done) = oneshot::channel();
+        self.tasks().spawn("decision", self.now(), async move {
+            // Whoever asked may be gone.
+            let _ = sender.send(work.await);
+        });
+        done.await.unwrap_or_else(|_| {
+            Err(Fault::broken("carrying out a decision", "its task ended badly").into())
+        })
+    }
+
+    /// Tells the agent what was decided, after the commit. A yes that reaches nobody waits for
+    /// the agent to come back.
+    async fn carry_out(&self, settled: Settled) {
+        let Settled { row, answer } = settled;
+        let is_there = !row.is_detached();
+        if is_there && !self.answer_agent(row.session_id, row.id, answer.clone()) {
+            self.undelivered(row.id, answer).await;
+        }
+        self.wake_session(row.session_id);
+        self.wake_turns();
+    }
+
+    /// Keeps for the agent what was decided and reached nobody: a yes becomes a grant, unless its
+    /// turn was cancelled meanwhile, and answers are told by a message. A no needs nobody.
+    async fn keep_undelivered(&self, id: ApprovalId, answer: Answer) -> Result<()> {
+        let now = self.now();
+        self.store()
+            .write(move |tx| {
+                let Some(whole) = approvals::by_id(tx, id)? else {
+                    return Ok(());
+                };
+                let (mut row, card) = (whole.standing, whole.card);
+                if row.state != ApprovalState::Consumed || row.withdrawn_at.is_some() {
+                    return Ok(());
+                }
+                let title = card.title.clone();
+                if asking::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
+                    let interaction = row.shown(card, now);
+                    tx.append(now, None, &Event::InteractionDetached { interaction })?;
+                }
+                reopen(tx, &row, &title, &answer, now)
+            })
+            .await
+    }
+
+    /// A yes that reached nobody, because the agent that asked went away at that moment, waits
+    /// for the agent to come back.
+    pub(crate) async fn undelivered(&self, id: ApprovalId, answer: Answer) {
+        if let Err(error) = self.keep_undelivered(id, answer).await {
+            tracing::error!(?error, "a yes that reached nobody could not be kept");
+        }
+    }
+
+    /// Gives the agent that waits for the ask `id` of `session` its answer; answers whether one
+    /// waits.
+    pub(crate) fn answer_agent(&self, _session: SessionId, id: ApprovalId, answer: Answer) -> bool {
+        self.inner.waiting.answer(id, answer)
+    }
+
+    /// Asks a person in a transaction of its own, and begins to wait for the answer.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub async fn ask_person(
+        &self,
+        session: Session,
+        call: Option<ToolCall>,
+        asked: Asked,
+    ) -> Result<Posed> {
+        let id = Self::new_id(ApprovalId::from_bytes);
+        let answer = self.inner.waiting.park(id);
+        let (digests, now) = (self.inner.digests.clone(), self.now());
+        let opening = self
+            .store()
+            .write(move |tx| open(tx, &session, call.as_ref(), &asked, &digests, id, now))
+            .await?;
+        Ok(Posed { opening, answer })
+    }
+
+    /// Draws the pending card of a call anew, in a transaction of its own.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub async fn ask_changed(&self, session: Session, call: ToolCall) -> Result<()> {
+        let (digests, now) = (self.inner.digests.clone(), self.now());
+        self.store()
+            .write(move |tx| input_changed(tx, &session, &call, &digests, now))
+            .await
+    }
+
+    /// Lets a session's pending asks wait without their agent, in a transaction of its own.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub async fn agent_left(&self, session: SessionId) -> Result<()> {
+        let now = self.now();
+        self.store()
+            .write(move |tx| detach_all(tx, session, now))
+            .await
+    }
+
+    /// Withdraws everything a session asks and was granted, in a transaction of its own, and
+    /// tells whoever waits.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub async fn withdraw_asks(&self, session: SessionId, by: Option<AuthorId>) -> Result<()> {
+        let now = self.now();
+        let withdrawn = self
+            .store()
+            .write(move |tx| withdraw_all(tx, session, by, now))
+            .await?;
+        for id in withdrawn {
+            self.answer_agent(session, id, Answer::Cancelled);
+        }
+        Ok(())
+    }
+}
+
+/// Queues why somebody said no as the session's next message.
+fn tell_agent(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    by: AuthorId,
+    reason: &str,
+    now: Moment,
+) -> Result<()> {
+    let message = NewMessage {
+        id: Hall::new_id(MessageId::from_bytes),
+        session,
+        author: by,
+        content: reason.to_owned(),
+        context: String::new(),
+        room_turn: None,
+        is_first: true,
+    };
+    sessions::enqueue(tx, message, now).map(|_| ())
+}
+
+/// Opens the session of a decision again whose agent is gone, and tells it that it may repeat the
+/// call, or what was answered; a no opens nothing.
+fn reopen(
+    tx: &mut Tx<'_>,
+    row: &Standing,
+    title: &str,
+    answer: &Answer,
+    now: Moment,
+) -> Result<()> {
+    let words = match (row.state, answer) {
+        (ApprovalState::Granted, _) => rules::grant_words(title),
+        (ApprovalState::Consumed, Answer::Accepted(answers)) => rules::answer_words(title, answers),
+        _ => return Ok(()),
+    };
+    reopen_with_words(tx, row, &words, now)
+}
+
+/// Queues `words` as the next message of the session that asked, by whoever decided; in a session
+/// of a room by a new turn, whose rule is `by_person`.
+fn reopen_with_words(tx: &mut Tx<'_>, row: &Standing, words: &str, now: Moment) -> Result<()> {
+    if row.room_id.is_some() {
+        return turns::reopen_by_person(tx, row.session_id, now).map(|_| ());
+    }
+    match row.decided_by {
+        Some(person) => tell_agent(tx, row.session_id, person, words, now),
+        None => Ok(()),
+    }
+}
+
+/// Checks a decision and writes it with its event; one whose agent is gone opens its session
+/// again.
+fn settle(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    session: SessionId,
+    tool_call_id: &str,
+    decision: &Decision,
+    digest: Option<&str>,
+    now: Moment,
+) -> Result<Settled> {
+    callers::require(tx, by, now)?;
+    let found = approvals::of_call(tx, session, tool_call_id, decision.kind())?;
+    let questions = match (&found, decision) {
+        (Some(row), Decision::Answer(_)) => approvals::questions(tx, row.id)?,
+        (Some(_) | None, _) => Vec::new(),
+    };
+    let decided = rules::decide(found.as_ref(), &questions, decision, digest, now)?;
+    let mut row = found.ok_or(Refusal::NotFound(Thing::PendingApproval))?;
+    if !asking::step(tx, &mut row, decision.trigger(), Some(by.author), now)? {
+        return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
+    }
+    let answer = decided.answer;
+    if row.is_detached()
+        && let Some(whole) = approvals::by_id(tx, row.id)?
+    {
+        reopen(tx, &row, &whole.card.title, &answer, now)?;
+    }
+    Ok(Settled { row, answer })
+}

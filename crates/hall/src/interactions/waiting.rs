@@ -1,0 +1,64 @@
+//! Waiting: the asks somebody waits for, each with the way its answer goes.
+//! The rows are durable, this is not: it dies with the process that would hear the answer.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use guildhall_domain::{ids::ApprovalId, interactions::Answer};
+use tokio::sync::oneshot;
+
+/// The asks somebody waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    /// A std mutex: held for one look-up, never over an await.
+    parked: Mutex<HashMap<ApprovalId, oneshot::Sender<Answer>>>,
+}
+
+impl Waiting {
+    /// Begins to wait for the answer to `id`. It is parked before its row is written, so that no
+    /// decision finds a row without anybody to tell.
+    ///
+    /// Dropping the receiver ends the waiting.
+    pub(crate) fn park(&self, id: ApprovalId) -> oneshot::Receiver<Answer> {
+        let (sender, answer) = oneshot::channel();
+        let mut parked = self.lock();
+        parked.retain(|_, sender| !sender.is_closed());
+        parked.insert(id, sender);
+        answer
+    }
+
+    /// Gives whoever waits for `id` its answer; answers whether somebody did.
+    pub(crate) fn answer(&self, id: ApprovalId, answer: Answer) -> bool {
+        let sender = self.lock().remove(&id);
+        sender.is_some_and(|sender| sender.send(answer).is_ok())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalId, oneshot::Sender<Answer>>> {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_reaches_whoever_waits_for_it_and_nobody_else() {
+        let waiting = Waiting::default();
+        let ids = (
+            ApprovalId::from_bytes([1; 16]),
+            ApprovalId::from_bytes([2; 16]),
+        );
+        let answer = waiting.park(ids.0);
+        drop(waiting.park(ids.1));
+        assert!(!waiting.answer(ids.1, Answer::Cancelled), "nobody waits");
+        assert!(waiting.answer(ids.0, Answer::Declined));
+        assert!(!waiting.answer(ids.0, Answer::Cancelled), "it has one");
+        assert_eq!(answer.await.unwrap(), Answer::Declined);
+        drop(waiting.park(ids.1));
+        drop(waiting.park(ids.0));
+        assert_eq!(waiting.lock().len(), 1, "what nobody waits for is dropped");
+    }
+}

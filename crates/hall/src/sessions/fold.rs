@@ -1,0 +1,295 @@
+//! What an agent says during a turn, folded into one message: text in coalesced pieces, calls
+//! joined, plans replaced.
+
+use std::collections::HashMap;
+
+use guildhall_domain::{
+    Moment, Result,
+    events::Event,
+    ids::{AuthorId, MessageId, SessionId, SessionTurnId},
+    limits,
+    session_tasks::keeps_tasks,
+    transcript::{
+        Message, MessageState, Part, PlanEntry, Role, TextKind, ToolCall, ToolCallPatch, ToolStatus,
+    },
+};
+use guildhall_store::{Tx, messages};
+
+/// The agent's answer of one turn, as far as it was said.
+pub(super) struct Answer {
+    session: SessionId,
+    turn: SessionTurnId,
+    id: MessageId,
+    author: AuthorId,
+    /// Whether the message's row is written.
+    is_begun: bool,
+    next_place: u32,
+    /// UTF-16 units said so far: text, thinking.
+    said: [u64; 2],
+    /// Text that was not written yet, with its place.
+    growing: Option<(TextKind, String)>,
+    calls: HashMap<String, (u32, ToolCall)>,
+    plan: Option<u32>,
+    /// What is to be written, in order.
+    changes: Vec<Change>,
+}
+
+/// One thing to be written.
+enum Change {
+    Text(TextKind, String),
+    Call(String),
+    Plan(Vec<PlanEntry>),
+}
+
+impl Answer {
+    /// An answer of which nothing was said yet.
+    pub(super) fn new(
+        session: SessionId,
+        turn: SessionTurnId,
+        id: MessageId,
+        author: AuthorId,
+    ) -> Self {
+        Self {
+            session,
+            turn,
+            id,
+            author,
+            is_begun: false,
+            next_place: 0,
+            said: [0; 2],
+            growing: None,
+            calls: HashMap::new(),
+            plan: None,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Takes in a piece of text.
+    pub(super) fn hear(&mut self, kind: TextKind, text: &str) {
+        match &mut self.growing {
+            Some((known, growing)) if *known == kind => growing.push_str(text),
+            _ => {
+                self.end_piece();
+                self.growing = Some((kind, text.to_owned()));
+            }
+        }
+    }
+
+    /// Takes in what the agent says of a call; answers the call as it is known now.
+    pub(super) fn join(&mut self, patch: ToolCallPatch) -> &ToolCall {
+        self.end_piece();
+        let id = patch.tool_call_id.clone();
+        self.changes.push(Change::Call(id.clone()));
+        let place = self.next_place;
+        let (_, call) = self.calls.entry(id.clone()).or_insert_with(|| {
+            self.next_place += 1;
+            (place, ToolCall::unannounced(id))
+        });
+        call.join(patch);
+        call
+    }
+
+    /// Says where a call stands, whatever the agent said of it.
+    pub(super) fn set_status(&mut self, id: &str, status: ToolStatus) {
+        if let Some((_, call)) = self.calls.get_mut(id)
+            && !call.status.is_final()
+            && call.status != status
+        {
+            call.status = status;
+            self.changes.push(Change::Call(id.to_owned()));
+        }
+    }
+
+    /// Takes in the agent's plan, which replaces the one before.
+    pub(super) fn plan(&mut self, entries: Vec<PlanEntry>) {
+        self.end_piece();
+        self.changes.push(Change::Plan(entries));
+    }
+
+    /// A call as it is known now.
+    pub(super) fn call(&self, id: &str) -> Option<&ToolCall> {
+        self.calls.get(id).map(|(_, call)| call)
+    }
+
+    /// Whether a call is at work, so that silence says nothing.
+    pub(super) fn has_work(&self) -> bool {
+        self.calls
+            .values()
+            .any(|(_, call)| matches!(call.status, ToolStatus::InProgress | ToolStatus::Waiting))
+    }
+
+    /// Whether something must be written now: anything but text that can wait for more.
+    pub(super) fn is_due(&self) -> bool {
+        let is_first = self.said == [0; 2];
+        !self.changes.is_empty()
+            || self
+                .growing
+                .as_ref()
+                .is_some_and(|(_, text)| is_first || text.len() >= limits::DELTA_FLUSH_BYTES)
+    }
+
+    /// Whether anything is to be written at all.
+    pub(super) fn has_more(&self) -> bool {
+        !self.changes.is_empty() || self.growing.is_some()
+    }
+
+    /// Takes out what is to be written.
+    pub(super) fn take(&mut self) -> Writing {
+        self.end_piece();
+        let mut steps = Vec::new();
+        for change in std::mem::take(&mut self.changes) {
+            match change {
+                Change::Text(kind, text) => {
+                    let said = &mut self.said[kind as usize];
+                    let offset = *said;
+                    *said += text.encode_utf16().count() as u64;
+                    steps.push(Step::Text {
+                        place: self.next_place,
+                        kind,
+                        offset,
+                        text,
+                    });
+                    self.next_place += 1;
+                }
+                Change::Call(id) => {
+                    if let Some((place, call)) = self.calls.get(&id) {
+                        let place = *place;
+                        steps.retain(|step| !matches!(step, Step::Call { place: known, .. } if *known == place));
+                        let call = Box::new(call.clone());
+                        steps.push(Step::Call { place, call });
+                    }
+                }
+                Change::Plan(entries) => {
+                    let place = *self.plan.get_or_insert_with(|| {
+                        self.next_place += 1;
+                        self.next_place - 1
+                    });
+                    steps.push(Step::Plan { place, entries });
+                }
+            }
+        }
+        let is_first = !self.is_begun;
+        self.is_begun |= !steps.is_empty();
+        Writing {
+            session: self.session,
+            turn: self.turn,
+            message: self.id,
+            author: self.author,
+            is_first,
+            steps,
+        }
+    }
+
+    fn end_piece(&mut self) {
+        if let Some((kind, text)) = self.growing.take()
+            && !text.is_empty()
+        {
+            self.changes.push(Change::Text(kind, text));
+        }
+    }
+}
+
+/// A run of an answer that goes into the store together.
+#[derive(Clone)]
+pub(super) struct Writing {
+    session: SessionId,
+    turn: SessionTurnId,
+    message: MessageId,
+    author: AuthorId,
+    is_first: bool,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone)]
+enum Step {
+    Text {
+        place: u32,
+        kind: TextKind,
+        offset: u64,
+        text: String,
+    },
+    Call {
+        place: u32,
+        call: Box<ToolCall>,
+    },
+    Plan {
+        place: u32,
+        entries: Vec<PlanEntry>,
+    },
+}
+
+impl Writing {
+    /// Whether there is nothing to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Writes it, each step with its event.
+    pub(super) fn write(self, tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+        if self.steps.is_empty() {
+            return Ok(());
+        }
+        if self.is_first {
+            let message = Message {
+                id: self.message,
+                seq: 0,
+                session_id: self.session,
+                turn_id: Some(self.turn),
+                role: Role::Assistant,
+                author_id: self.author,
+                state: MessageState::Streaming,
+                created_at: now,
+                parts: Vec::new(),
+            };
+            messages::insert(tx, &message)?;
+        }
+        let mut tasks_changed = false;
+        for step in self.steps {
+            let event = match step {
+                Step::Text {
+                    place,
+                    kind,
+                    offset,
+                    text,
+                } => {
+                    messages::add_piece(tx, self.message, place, kind, &text)?;
+                    Event::TextAppended {
+                        session_id: self.session,
+                        message_id: self.message,
+                        part: kind,
+                        offset,
+                        text,
+                    }
+                }
+                Step::Call { place, call } => {
+                    tasks_changed |= keeps_tasks(&call);
+                    let part = Part::ToolCall(*call);
+                    messages::put_part(tx, self.message, place, &part)?;
+                    let Part::ToolCall(tool_call) = part else {
+                        continue;
+                    };
+                    Event::ToolCallUpdated {
+                        session_id: self.session,
+                        message_id: self.message,
+                        tool_call,
+                    }
+                }
+                Step::Plan { place, entries } => {
+                    messages::put_part(tx, self.message, place, &Part::Plan { entries })?;
+                    tasks_changed = true;
+                    continue;
+                }
+            };
+            tx.append(now, Some(self.author), &event)?;
+        }
+        if tasks_changed {
+            let version = tx.next_event();
+            let event = Event::TasksChanged {
+                session_id: self.session,
+                version,
+            };
+            tx.append(now, Some(self.author), &event)?;
+        }
+        Ok(())
+    }
+}

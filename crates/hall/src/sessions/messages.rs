@@ -1,0 +1,359 @@
+//! Messages: sending one, reading the transcript, the queue, and stopping a turn.
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    callers::{AnyCaller, Gate, Human},
+    events::Event,
+    ids::{AuthorId, MessageId, SessionId, TurnId},
+    limits,
+    outcome::Thing,
+    sessions::{Session, SessionState},
+    text::Check,
+    transcript::Message,
+};
+use guildhall_store::{Rx, Seen, Tx, messages, messages::Waiting, sessions};
+
+use super::{find, preview, require_open, title_of, touch};
+use crate::{Hall, interactions, repeats::Once};
+
+/// A message for an agent.
+pub(crate) struct NewMessage {
+    /// Its id.
+    pub(crate) id: MessageId,
+    /// Where it goes.
+    pub(crate) session: SessionId,
+    /// Who writes it.
+    pub(crate) author: AuthorId,
+    /// Its words.
+    pub(crate) content: String,
+    /// What the agent is told beside them.
+    pub(crate) context: String,
+    /// The room's turn it belongs to.
+    pub(crate) room_turn: Option<TurnId>,
+    /// Whether it goes before all others that wait.
+    pub(crate) is_first: bool,
+}
+
+/// What became of a message. Source: contract 3.5.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its session.
+    pub session_id: SessionId,
+    /// Its id.
+    pub message_id: MessageId,
+    /// Its place in the queue, from 1; 1 with nothing running means that it starts now.
+    pub queue_position: u32,
+    /// Whether its turn starts now.
+    pub starts: bool,
+}
+
+/// A run of a session's messages.
+#[derive(Clone, Debug)]
+pub struct MessagesPage {
+    /// Oldest first.
+    pub messages: Vec<Message>,
+    /// Whether more follow.
+    pub has_more: bool,
+}
+
+impl Hall {
+    /// Gives a session a message: its turn starts now, or when those before it are over.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] on `content`, `NotFound`, [`Refusal::SessionClosed`],
+    /// [`Refusal::SessionReadOnly`], [`Refusal::QueueFull`].
+    ///
+    /// Source: contract 3.5, 3.6.1.
+    pub async fn send_message(
+        &self,
+        by: &Human,
+        session: SessionId,
+        content: String,
+        once: Once<Sent>,
+    ) -> Result<Sent> {
+        check_content(&content)?;
+        let (by, now) = (*by.caller(), self.now());
+        let id = Self::new_id(MessageId::from_bytes);
+        let sent = self
+            .store()
+            .write(move |tx| {
+                once.run(tx, now, |tx| {
+                    let found = find(tx, &by, session)?;
+                    require_open(&found)?;
+                    let message = NewMessage {
+                        id,
+                        session,
+                        author: by.author,
+                        content,
+                        context: String::new(),
+                        room_turn: None,
+                        is_first: false,
+                    };
+                    enqueue(tx, message, now)
+                })
+            })
+            .await?;
+        self.wake_session(session);
+        Ok(sent)
+    }
+
+    /// The messages of a session behind `after`, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn messages(
+        &self,
+        by: &AnyCaller,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Seen<MessagesPage>> {
+        let by = *by.caller();
+        self.store()
+            .read(move |db| {
+                find(db, &by, session)?;
+                let mut messages = messages::page(db, session, after, limit)?;
+                let has_more = messages.len() > limit as usize;
+                messages.truncate(limit as usize);
+                Ok(MessagesPage { messages, has_more })
+            })
+            .await
+    }
+
+    /// What waits in a session, in order.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn queue(&self, by: &AnyCaller, session: SessionId) -> Result<Seen<Vec<Waiting>>> {
+        let by = *by.caller();
+        self.store()
+            .read(move |db| {
+                find(db, &by, session)?;
+                messages::queue(db, session)
+            })
+            .await
+    }
+
+    /// Changes the words of a message that waits; answers the queue.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`] on `content`, `NotFound` for session or message.
+    pub async fn reword_message(
+        &self,
+        by: &Human,
+        session: SessionId,
+        message: MessageId,
+        content: String,
+    ) -> Result<Vec<Waiting>> {
+        check_content(&content)?;
+        let (by, now) = (*by.caller(), self.now());
+        let queue = self
+            .store()
+            .write(move |tx| {
+                let found = find(tx, &by, session)?;
+                let (place, _) = waiting(tx, session, message)?;
+                messages::reword(tx, message, &content)?;
+                sessions::hold(tx, session, false)?;
+                let event = Event::MessageQueued {
+                    session_id: session,
+                    message_id: message,
+                    queue_position: place,
+                };
+                tx.append(now, Some(by.author), &event)?;
+                touch(tx, found, Some(by.author), now)?;
+                messages::queue(tx, session)
+            })
+            .await?;
+        self.wake_session(session);
+        Ok(queue)
+    }
+
+    /// Takes a message out of the queue; answers the queue.
+    ///
+    /// # Errors
+    /// `NotFound` for session or message.
+    pub async fn remove_message(
+        &self,
+        by: &Human,
+        session: SessionId,
+        message: MessageId,
+    ) -> Result<Vec<Waiting>> {
+        let (by, now) = (*by.caller(), self.now());
+        let queue = self
+            .store()
+            .write(move |tx| {
+                let found = find(tx, &by, session)?;
+                let (place, _) = waiting(tx, session, message)?;
+                remove(tx, session, (message, place), Some(by.author), now)?;
+                sessions::hold(tx, session, false)?;
+                touch(tx, found, Some(by.author), now)?;
+                messages::queue(tx, session)
+            })
+            .await?;
+        self.wake_session(session);
+        Ok(queue)
+    }
+
+    /// Stops the turn of a session; what waits goes too, unless it is to stay.
+    ///
+    /// Answers whether a turn ran, and how many messages were taken out of the queue.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    ///
+    /// Source: contract 3.5, 3.6.2.
+    pub async fn cancel_turn(
+        &self,
+        by: &Human,
+        session: SessionId,
+        keep_queue: bool,
+    ) -> Result<(bool, u32)> {
+        let by = *by.caller();
+        self.stop_turn(session, keep_queue, Some(by.author), move |db| {
+            find(db, &by, session)
+        })
+        .await
+    }
+
+    /// Stops the turn of a session on behalf of `actor`; `found` reads the session.
+    pub(crate) async fn stop_turn(
+        &self,
+        session: SessionId,
+        keep_queue: bool,
+        actor: Option<AuthorId>,
+        found: impl FnOnce(&Rx<'_>) -> Result<Session> + Send + 'static,
+    ) -> Result<(bool, u32)> {
+        let now = self.now();
+        let (stopped, removed, ended) = self
+            .store()
+            .write(move |tx| {
+                let found = found(tx)?;
+                let removed = if keep_queue {
+                    0
+                } else {
+                    clear_queue(tx, &found, actor, now)?
+                };
+                let is_busy = found.state.is_busy();
+                let ended = if is_busy {
+                    interactions::withdraw_all(tx, session, actor, now)?
+                } else {
+                    Vec::new()
+                };
+                if is_busy && found.state != SessionState::Cancelling {
+                    let stopping = Session {
+                        state: SessionState::Cancelling,
+                        ..found
+                    };
+                    touch(tx, stopping, actor, now)?;
+                } else if removed > 0 {
+                    touch(tx, found, actor, now)?;
+                }
+                Ok((is_busy, removed, ended))
+            })
+            .await?;
+        if stopped {
+            self.answer_withdrawn(session, &ended);
+            self.inner.live.cancel(session);
+        }
+        Ok((stopped, removed))
+    }
+}
+
+/// Lets a message wait in its session.
+///
+/// # Errors
+/// [`Refusal::QueueFull`], unless it goes before all others.
+pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Moment) -> Result<Sent> {
+    let session = sessions::by_id(tx, message.session)?.ok_or(Refusal::NotFound(Thing::Session))?;
+    let before = messages::queued(tx, message.session)?;
+    if before >= limits::QUEUE_MAX && !message.is_first {
+        return Err(Refusal::QueueFull.into());
+    }
+    let queue_position = if message.is_first { 1 } else { before + 1 };
+    let starts = queue_position == 1 && !session.state.is_busy();
+    let waiting = Waiting {
+        id: message.id,
+        session_id: message.session,
+        content: message.content,
+        context: message.context,
+        room_turn: message.room_turn,
+        author_id: message.author,
+        enqueued_at: now,
+    };
+    messages::enqueue(tx, &waiting, message.is_first)?;
+    sessions::hold(tx, message.session, false)?;
+    let event = Event::MessageQueued {
+        session_id: message.session,
+        message_id: message.id,
+        queue_position,
+    };
+    tx.append(now, Some(message.author), &event)?;
+    let title = if session.title.is_empty() {
+        title_of(&waiting.content)
+    } else {
+        session.title.clone()
+    };
+    let session = Session {
+        title,
+        last_message_preview: preview(&waiting.content),
+        ..session
+    };
+    touch(tx, session, Some(message.author), now)?;
+    Ok(Sent {
+        session_id: waiting.session_id,
+        message_id: waiting.id,
+        queue_position,
+        starts,
+    })
+}
+
+/// Takes everything out of a session's queue; answers how much that was.
+pub(super) fn clear_queue(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    actor: Option<AuthorId>,
+    now: Moment,
+) -> Result<u32> {
+    let queue = messages::queue(tx, session.id)?;
+    let count = u32::try_from(queue.len()).unwrap_or(u32::MAX);
+    for message in queue {
+        remove(tx, session.id, (message.id, 1), actor, now)?;
+    }
+    sessions::hold(tx, session.id, false)?;
+    Ok(count)
+}
+
+fn remove(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    (message, queue_position): (MessageId, u32),
+    actor: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    messages::drop_queued(tx, message)?;
+    let event = Event::MessageRemoved {
+        session_id: session,
+        message_id: message,
+        queue_position,
+    };
+    tx.append(now, actor, &event)?;
+    Ok(())
+}
+
+/// A message that waits, with its place from 1.
+fn waiting(db: &Rx<'_>, session: SessionId, id: MessageId) -> Result<(u32, Waiting)> {
+    let found = (1..)
+        .zip(messages::queue(db, session)?)
+        .find(|(_, message)| message.id == id);
+    Ok(found.ok_or(Refusal::NotFound(Thing::QueuedMessage))?)
+}
+
+fn check_content(content: &str) -> Result<(), Refusal> {
+    let mut check = Check::new();
+    let range = limits::MESSAGE_CHARS;
+    check.chars("content", content, *range.start(), *range.end());
+    if content.trim().is_empty() {
+        check.fail("content", "must hold more than white space");
+    }
+    check.done()
+}

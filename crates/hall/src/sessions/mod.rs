@@ -1,0 +1,426 @@
+//! Sessions: opening one with an agent, finding it again, changing and closing it.
+//! What runs in them is `driver`, what is said is `messages`.
+
+mod driver;
+mod fold;
+mod live;
+mod messages;
+mod opening;
+mod processes;
+mod recovery;
+mod turn;
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    callers::{AnyCaller, Caller, Gate, Human, Identity},
+    events::{ChangedBy, Event},
+    ids::{ApprovalId, AuthorId, SessionId},
+    interactions::Answer,
+    limits,
+    outcome::Thing,
+    revisions::{Precondition, Revised},
+    runtimes::{Capabilities, Probed},
+    sessions::{Acknowledgement, Session, SessionPatch, SessionState, TurnOutcome},
+};
+use guildhall_store::{Rx, Seen, Tx, agents, runtimes::probed, sessions};
+pub use guildhall_store::{
+    messages::Waiting,
+    sessions::{Filter, Place},
+};
+
+pub(crate) use live::Live;
+pub use messages::{MessagesPage, Sent};
+pub(crate) use messages::{NewMessage, enqueue};
+pub(crate) use opening::of_room;
+pub(crate) use processes::Processes;
+pub(crate) use recovery::recover;
+
+use crate::{Hall, interactions, runtimes::capabilities_of};
+
+/// Which sessions are listed: ours, those of the agents' own command lines, or both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// Ours.
+    #[default]
+    Guildhall,
+    /// The agents' own.
+    Terminal,
+    /// Both.
+    All,
+}
+
+impl Source {
+    /// Every source with its word.
+    pub const WORDS: [(Self, &str); 3] = [
+        (Self::Guildhall, "guildhall"),
+        (Self::Terminal, "terminal"),
+        (Self::All, "all"),
+    ];
+}
+
+/// A run of sessions.
+#[derive(Clone, Debug, Default)]
+pub struct SessionsPage {
+    /// The newest change first.
+    pub sessions: Vec<Session>,
+    /// Whether more follow.
+    pub has_more: bool,
+    /// What could not be read.
+    pub warnings: Vec<String>,
+}
+
+impl Hall {
+    /// The sessions of `filter`, the newest change first; an agent sees its own.
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub async fn sessions(
+        &self,
+        by: &AnyCaller,
+        filter: Filter,
+        source: Source,
+        place: Option<Place>,
+        limit: u32,
+    ) -> Result<Seen<SessionsPage>> {
+        let own = by.caller().agent();
+        if own.is_some_and(|own| filter.agent.is_some_and(|asked| asked != own)) {
+            return self.store().read(|_| Ok(SessionsPage::default())).await;
+        }
+        let filter = Filter {
+            agent: own.or(filter.agent),
+            ..filter
+        };
+        // An agent is told of none but its own, and none of the terminal's is known to be.
+        let of_terminal = match source {
+            Source::Terminal | Source::All if own.is_none() => {
+                let mut sessions = self.terminal_sessions(by).await?;
+                sessions.retain(|session| filter.takes(session) && is_behind(session, place));
+                sessions
+            }
+            Source::Guildhall | Source::Terminal | Source::All => Vec::new(),
+        };
+        self.store()
+            .read(move |db| {
+                let mut sessions = match source {
+                    Source::Guildhall | Source::All => sessions::page(db, &filter, place, limit)?,
+                    Source::Terminal => Vec::new(),
+                };
+                sessions.extend(unknown(db, of_terminal)?);
+                sessions.sort_by_key(|session| std::cmp::Reverse((session.updated_at, session.id)));
+                let has_more = sessions.len() > limit as usize;
+                sessions.truncate(limit as usize);
+                Ok(SessionsPage {
+                    sessions,
+                    has_more,
+                    warnings: Vec::new(),
+                })
+            })
+            .await
+    }
+
+    /// What the session's runtime can do.
+    fn capabilities_in(&self, db: &Rx<'_>, kind: &str) -> Result<Capabilities> {
+        capabilities_of(db, self.runtimes(), kind)
+    }
+
+    /// What the runtime said of itself in the version that is installed now.
+    fn probed_in(&self, db: &Rx<'_>, kind: &str) -> Result<Option<Probed>> {
+        probed(db, kind, &self.runtimes().installed_version(kind))
+    }
+
+    /// One session.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none or this caller may not know of it.
+    pub async fn session(&self, by: &AnyCaller, id: SessionId) -> Result<Seen<Revised<Session>>> {
+        let by = *by.caller();
+        self.store()
+            .read(move |db| revised(db, find(db, &by, id)?))
+            .await
+    }
+
+    /// Changes a session; a new mode counts at once where the agent runs.
+    ///
+    /// # Errors
+    /// In this order: [`Refusal::Validation`], [`Refusal::UnsupportedPermissionMode`],
+    /// `NotFound`, [`Refusal::SessionClosed`], [`Refusal::SessionReadOnly`],
+    /// [`Refusal::AutonomyNotAcknowledged`], [`Refusal::PreconditionFailed`].
+    ///
+    /// Source: contract 3.5, 3.6.4.
+    pub async fn change_session(
+        &self,
+        by: &Human,
+        id: SessionId,
+        precondition: Precondition,
+        patch: SessionPatch,
+    ) -> Result<Revised<Session>> {
+        patch.check()?;
+        let (by, now) = (*by.caller(), self.now());
+        let hall = self.clone();
+        let changed = self
+            .store()
+            .write(move |tx| {
+                let before = find(tx, &by, id)?;
+                let capabilities = hall.capabilities_in(tx, &before.runtime)?;
+                let probed = hall.probed_in(tx, &before.runtime)?;
+                if let Some(mode) = &patch.permission_mode {
+                    capabilities.mode(mode)?;
+                }
+                require_open(&before)?;
+                require_offered(
+                    probed.as_ref(),
+                    patch.model.as_deref(),
+                    patch.effort.as_deref(),
+                )?;
+                if let Some(mode) = &patch.permission_mode {
+                    allow_mode(
+                        tx,
+                        &by,
+                        &before,
+                        &capabilities,
+                        mode,
+                        patch.acknowledged_autonomy,
+                        now,
+                    )?;
+                }
+                precondition.check(sessions::rev(tx, id)?)?;
+                let after = patch.apply(&before);
+                if after == before {
+                    return revised(tx, before);
+                }
+                if after.permission_mode != before.permission_mode {
+                    interactions::withdraw_grants(tx, id, Some(by.author), now)?;
+                    let event = Event::SessionModeChanged {
+                        session_id: id,
+                        from: before.permission_mode,
+                        to: after.permission_mode.clone(),
+                        by: ChangedBy::Person,
+                        acknowledged: patch.acknowledged_autonomy,
+                    };
+                    tx.append(now, Some(by.author), &event)?;
+                }
+                let after = touch(tx, after, Some(by.author), now)?;
+                revised(tx, after)
+            })
+            .await?;
+        self.inner.live.reconsider(id);
+        Ok(changed)
+    }
+
+    /// Closes a session: its turn is stopped, its queue and asks go; a closed one stays as it is.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn close_session(&self, by: &Human, id: SessionId) -> Result<Revised<Session>> {
+        let (by, now) = (*by.caller(), self.now());
+        let (closed, ended) = self
+            .store()
+            .write(move |tx| {
+                let session = find(tx, &by, id)?;
+                let (session, ended) = close(tx, session, Some(by.author), now)?;
+                Ok((revised(tx, session)?, ended))
+            })
+            .await?;
+        self.answer_withdrawn(id, &ended);
+        self.inner.live.close(id);
+        Ok(closed)
+    }
+}
+
+/// Whether a session lies behind the place where a page begins.
+fn is_behind(session: &Session, place: Option<Place>) -> bool {
+    place.is_none_or(|place| (session.updated_at, session.id) < place)
+}
+
+/// The sessions of the terminal that are none of ours.
+fn unknown(db: &Rx<'_>, mut of_terminal: Vec<Session>) -> Result<Vec<Session>> {
+    let names = of_terminal
+        .iter()
+        .map(|session| session.runtime_session_id.as_str());
+    let ours = sessions::runtime_ids_among(db, names)?;
+    of_terminal.retain(|session| !ours.contains(&session.runtime_session_id));
+    Ok(of_terminal)
+}
+
+/// Closes a session in a transaction; answers its asks that ended with it.
+pub(crate) fn close(
+    tx: &mut Tx<'_>,
+    session: Session,
+    actor: Option<AuthorId>,
+    now: Moment,
+) -> Result<(Session, Vec<ApprovalId>)> {
+    if session.state == SessionState::Closed {
+        return Ok((session, Vec::new()));
+    }
+    messages::clear_queue(tx, &session, actor, now)?;
+    let ended = interactions::withdraw_all(tx, session.id, actor, now)?;
+    turn::interrupt(tx, &session, TurnOutcome::Cancelled, now)?;
+    let closed = Session {
+        state: SessionState::Closed,
+        state_reason: String::new(),
+        updated_at: now,
+        ..session
+    };
+    sessions::update(tx, &closed)?;
+    let closed = again(tx, closed.id)?;
+    let event = Event::SessionClosed {
+        session: closed.clone(),
+    };
+    tx.append(now, actor, &event)?;
+    Ok((closed, ended))
+}
+
+impl Hall {
+    /// Tells agents that what they asked no longer matters.
+    pub(crate) fn answer_withdrawn(&self, session: SessionId, asks: &[ApprovalId]) {
+        for ask in asks {
+            self.answer_agent(session, *ask, Answer::Cancelled);
+        }
+    }
+}
+
+/// The session, as far as the caller may know of it.
+///
+/// # Errors
+/// `NotFound`.
+pub(crate) fn find(db: &Rx<'_>, by: &Caller, id: SessionId) -> Result<Session> {
+    let found = sessions::by_id(db, id)?.filter(|session| match by.identity {
+        Identity::Owner | Identity::Person(_) => true,
+        Identity::Agent(agent) => session.agent_id == agent,
+    });
+    Ok(found.ok_or(Refusal::NotFound(Thing::Session))?)
+}
+
+/// Writes a session's change and tells of it; answers it with its counts as they are now.
+pub(crate) fn touch(
+    tx: &mut Tx<'_>,
+    session: Session,
+    actor: Option<AuthorId>,
+    now: Moment,
+) -> Result<Session> {
+    let session = Session {
+        updated_at: now.max(session.updated_at),
+        ..session
+    };
+    sessions::update(tx, &session)?;
+    let session = again(tx, session.id)?;
+    let event = Event::SessionUpdated {
+        session: session.clone(),
+    };
+    tx.append(now, actor, &event)?;
+    Ok(session)
+}
+
+/// Says something to the people who read a session.
+fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Moment) -> Result<()> {
+    let event = Event::SessionNotice {
+        session_id: id,
+        code: code.to_owned(),
+        text: text.to_owned(),
+    };
+    tx.append(now, None, &event).map(|_| ())
+}
+
+/// A session that is there for certain.
+pub(crate) fn again(db: &Rx<'_>, id: SessionId) -> Result<Session> {
+    Ok(sessions::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Session))?)
+}
+
+/// Holds a change of a session back that takes none.
+fn require_open(session: &Session) -> Result<(), Refusal> {
+    if session.state == SessionState::Closed {
+        return Err(Refusal::SessionClosed);
+    }
+    if session.read_only {
+        return Err(Refusal::SessionReadOnly);
+    }
+    Ok(())
+}
+
+/// Holds back a model or effort that the agent is known not to offer.
+fn require_offered(
+    probed: Option<&Probed>,
+    model: Option<&str>,
+    effort: Option<&str>,
+) -> Result<(), Refusal> {
+    let Some(probed) = probed else {
+        return Ok(());
+    };
+    for (field, value, offered) in [
+        ("model", model, probed.models()),
+        ("effort", effort, probed.efforts()),
+    ] {
+        let offered = offered.unwrap_or_default();
+        if let Some(value) = value.filter(|value| !value.is_empty())
+            && !offered.contains(&value)
+        {
+            let known = offered.join(", ");
+            let problem = if known.is_empty() {
+                "cannot be chosen with this runtime".to_owned()
+            } else {
+                format!("must be one of {known}")
+            };
+            return Err(Refusal::field(field, problem));
+        }
+    }
+    Ok(())
+}
+
+/// Lets a session run in `mode`: with a person's word now, or one given before to its agent or
+/// to itself.
+fn allow_mode(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    session: &Session,
+    capabilities: &Capabilities,
+    mode: &str,
+    acknowledged: bool,
+    now: Moment,
+) -> Result<()> {
+    let mode = capabilities.mode(mode)?;
+    let standing = standing(tx, session)?;
+    if let Some(word) = crate::agents::consent(by, mode, acknowledged, &standing, now)? {
+        sessions::acknowledge(tx, session.id, &word)?;
+    }
+    Ok(())
+}
+
+/// The words that stand for a session's modes: its own and its agent's.
+fn standing(db: &Rx<'_>, session: &Session) -> Result<Vec<Acknowledgement>> {
+    let own = sessions::acknowledgement(db, session.id)?;
+    let of_agent = agents::acknowledgements(db, session.agent_id)?;
+    Ok(own.into_iter().chain(of_agent).collect())
+}
+
+fn revised(db: &Rx<'_>, session: Session) -> Result<Revised<Session>> {
+    Ok(Revised {
+        rev: sessions::rev(db, session.id)?,
+        value: session,
+    })
+}
+
+/// The first line of a text, as a title.
+fn title_of(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    let line = line.unwrap_or_default().trim();
+    line.chars()
+        .filter(|c| !c.is_control())
+        .take(*limits::SESSION_TITLE_CHARS.end())
+        .collect()
+}
+
+/// The beginning of a text, on one line.
+fn preview(text: &str) -> String {
+    let words = text.split_whitespace();
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.chars().count() >= limits::SESSION_PREVIEW_CHARS {
+            break;
+        }
+    }
+    line.chars().take(limits::SESSION_PREVIEW_CHARS).collect()
+}

@@ -1,0 +1,296 @@
+//! The turns of a session, as rows: each step is one transaction with its events.
+
+use guildhall_domain::{
+    Moment, Result,
+    events::Event,
+    ids::{SessionId, SessionTurnId},
+    sessions::{Session, SessionState, TurnOutcome},
+    transcript::{MessageState, Part, ToolStatus},
+    usage::{Cost, Meter, Sum, Tokens, Usage, UsageScope},
+};
+use guildhall_store::{
+    Tx, messages,
+    messages::Waiting,
+    sessions::{self, NewTurn, TurnEnd},
+};
+
+use super::{again, preview, touch};
+use crate::turns;
+
+/// A message whose turn comes.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    /// Its session, starting.
+    pub(super) session: Session,
+    /// The message.
+    pub(super) message: Waiting,
+}
+
+/// Takes the session's next message up: the session starts.
+pub(super) fn next(tx: &mut Tx<'_>, id: SessionId, now: Moment) -> Result<Option<Job>> {
+    let Some(session) = sessions::by_id(tx, id)? else {
+        return Ok(None);
+    };
+    let may_start = matches!(session.state, SessionState::Idle | SessionState::Failed);
+    if !may_start || sessions::is_held(tx, id)? {
+        return Ok(None);
+    }
+    let Some(message) = messages::queue_head(tx, id)? else {
+        return Ok(None);
+    };
+    let session = Session {
+        state: SessionState::Starting,
+        state_reason: String::new(),
+        ..session
+    };
+    let session = touch(tx, session, None, now)?;
+    Ok(Some(Job { session, message }))
+}
+
+/// Lets the turn begin, unless the session was stopped or closed meanwhile.
+///
+/// The message counts as delivered from here on, so that it is never handed over twice.
+pub(super) fn begin(
+    tx: &mut Tx<'_>,
+    job: &Job,
+    turn: SessionTurnId,
+    runtime_session_id: &str,
+    now: Moment,
+) -> Result<Option<Session>> {
+    let session = again(tx, job.session.id)?;
+    if session.state != SessionState::Starting {
+        return Ok(None);
+    }
+    messages::deliver(tx, session.id, job.message.id, turn)?;
+    let row = NewTurn {
+        id: turn,
+        message: job.message.id,
+    };
+    sessions::begin_turn(tx, &session, &row, now)?;
+    let event = Event::TurnStarted {
+        session_id: session.id,
+        turn_id: turn,
+        message_id: job.message.id,
+    };
+    tx.append(now, Some(job.message.author_id), &event)?;
+    let running = Session {
+        state: SessionState::Running,
+        runtime_session_id: runtime_session_id.to_owned(),
+        ..session
+    };
+    touch(tx, running, None, now).map(Some)
+}
+
+/// The turn did not begin because the session was stopped: its message goes.
+pub(super) fn abandon(tx: &mut Tx<'_>, job: &Job, now: Moment) -> Result<()> {
+    let session = again(tx, job.session.id)?;
+    if session.state == SessionState::Closed {
+        return Ok(());
+    }
+    let waits = messages::queue_head(tx, session.id)?.is_some_and(|head| head.id == job.message.id);
+    if waits {
+        messages::drop_queued(tx, job.message.id)?;
+        let event = Event::MessageRemoved {
+            session_id: session.id,
+            message_id: job.message.id,
+            queue_position: 1,
+        };
+        tx.append(now, None, &event)?;
+    }
+    if let Some(turn) = job.message.room_turn {
+        turns::ended(tx, turn, TurnOutcome::Cancelled, "", None, now)?;
+    }
+    let idle = Session {
+        state: SessionState::Idle,
+        state_reason: String::new(),
+        ..session
+    };
+    touch(tx, idle, None, now).map(|_| ())
+}
+
+/// The turn could not begin: its message waits at the head of the queue until a person acts.
+pub(super) fn start_failed(tx: &mut Tx<'_>, job: &Job, why: &str, now: Moment) -> Result<()> {
+    let session = again(tx, job.session.id)?;
+    if session.state != SessionState::Starting {
+        return abandon(tx, job, now);
+    }
+    match job.message.room_turn {
+        // A room's post is there to be read again; its turn says what happened.
+        Some(turn) => {
+            messages::drop_queued(tx, job.message.id)?;
+            turns::ended(tx, turn, TurnOutcome::Failed, "", Some(why), now)?;
+        }
+        None => sessions::hold(tx, session.id, true)?,
+    }
+    let failed = Session {
+        state: SessionState::Failed,
+        state_reason: why.to_owned(),
+        ..session
+    };
+    touch(tx, failed, None, now).map(|_| ())
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    /// How.
+    pub(super) outcome: TurnOutcome,
+    /// What went wrong, or why it was stopped; `""` when there is nothing to say.
+    pub(super) why: String,
+    /// Tokens as the agent told them at the end.
+    pub(super) tokens: Option<Tokens>,
+    /// What those cover.
+    pub(super) scope: UsageScope,
+    /// What the session cost so far, as the agent told it last.
+    pub(super) cost: Option<Cost>,
+    /// Tokens in the context, and how many it holds.
+    pub(super) context: Option<(u64, u64)>,
+}
+
+impl End {
+    /// An end of which nothing more is known.
+    pub(super) fn plain(outcome: TurnOutcome, why: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            why: why.into(),
+            tokens: None,
+            scope: UsageScope::Turn,
+            cost: None,
+            context: None,
+        }
+    }
+}
+
+/// Ends a turn: its message, its calls, its figures, its session and its room hear of it.
+pub(super) fn finish(
+    tx: &mut Tx<'_>,
+    job: &Job,
+    turn: SessionTurnId,
+    end: End,
+    now: Moment,
+) -> Result<()> {
+    let session = again(tx, job.session.id)?;
+    let answer = messages::answer_of(tx, session.id, turn)?;
+    let Some(usage) = close_turn(tx, &session, turn, &end, now)? else {
+        return Ok(());
+    };
+    if let Some(room_turn) = job.message.room_turn {
+        let error = Some(end.why.as_str()).filter(|why| !why.is_empty());
+        turns::ended(tx, room_turn, end.outcome, &answer, error, now)?;
+    }
+    if session.state == SessionState::Closed {
+        return Ok(());
+    }
+    let state = match end.outcome {
+        TurnOutcome::Interrupted | TurnOutcome::Failed => SessionState::Failed,
+        TurnOutcome::EndTurn
+        | TurnOutcome::MaxTokens
+        | TurnOutcome::MaxTurnRequests
+        | TurnOutcome::Refusal
+        | TurnOutcome::Cancelled => SessionState::Idle,
+    };
+    let last_message_preview = match preview(&answer) {
+        words if words.is_empty() => session.last_message_preview.clone(),
+        words => words,
+    };
+    let ended = Session {
+        state,
+        state_reason: end.why,
+        last_message_preview,
+        usage,
+        ..session
+    };
+    touch(tx, ended, None, now).map(|_| ())
+}
+
+/// Ends the turn that a session has, if it has one, from outside its driver.
+pub(super) fn interrupt(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    outcome: TurnOutcome,
+    now: Moment,
+) -> Result<()> {
+    if let Some((turn, _)) = sessions::open_turn(tx, session.id)? {
+        close_turn(tx, session, turn, &End::plain(outcome, ""), now)?;
+    }
+    Ok(())
+}
+
+/// Ends a turn's rows and tells of it; answers what the session used, `None` when the turn had
+/// ended before.
+fn close_turn(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    turn: SessionTurnId,
+    end: &End,
+    now: Moment,
+) -> Result<Option<Usage>> {
+    let mut meter: Meter = sessions::meter(tx, session.id)?;
+    let figures = meter.turn(end.scope, end.tokens, end.cost.clone());
+    let row = TurnEnd {
+        outcome: end.outcome,
+        error: Some(end.why.clone()).filter(|why| !why.is_empty()),
+        figures,
+    };
+    if !sessions::end_turn(tx, turn, &row, now)? {
+        return Ok(None);
+    }
+    sessions::set_meter(tx, session.id, &meter)?;
+    settle_calls(tx, session, turn, end.outcome, now)?;
+    let is_whole = !matches!(
+        end.outcome,
+        TurnOutcome::Interrupted | TurnOutcome::Cancelled
+    );
+    let state = if is_whole {
+        MessageState::Complete
+    } else {
+        MessageState::Interrupted
+    };
+    messages::settle(tx, turn, session.id, state)?;
+    let (context_used, context_size) = end
+        .context
+        .unwrap_or((session.usage.context_used, session.usage.context_size));
+    let in_context = |usage: Usage| Usage {
+        context_used,
+        context_size,
+        ..usage
+    };
+    let of_turn = in_context(row.figures.usage());
+    let event = Event::TurnEnded {
+        session_id: session.id,
+        turn_id: turn,
+        outcome: end.outcome,
+        usage: of_turn.clone(),
+        error: row.error,
+    };
+    tx.append(now, None, &event)?;
+    let sum: Sum = [&session.usage, &of_turn].into_iter().collect();
+    Ok(Some(in_context(sum.usage())))
+}
+
+/// Ends every call that the turn left open.
+fn settle_calls(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    turn: SessionTurnId,
+    outcome: TurnOutcome,
+    now: Moment,
+) -> Result<()> {
+    for (message, place, mut call) in messages::calls_of(tx, session.id, turn)? {
+        call.status = match call.status {
+            status if status.is_final() => continue,
+            // The agent went on and ended well, so what it had at work did too.
+            ToolStatus::InProgress if outcome == TurnOutcome::EndTurn => ToolStatus::Completed,
+            _ => ToolStatus::Cancelled,
+        };
+        let part = Part::ToolCall(call.clone());
+        messages::put_part(tx, message, place, &part)?;
+        let event = Event::ToolCallUpdated {
+            session_id: session.id,
+            message_id: message,
+            tool_call: call,
+        };
+        tx.append(now, None, &event)?;
+    }
+    Ok(())
+}

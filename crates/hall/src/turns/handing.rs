@@ -1,0 +1,63 @@
+//! Handing over: how a turn becomes a message of the session bound to its room and agent.
+//! This is the one place that knows of sessions; the ledger knows their ids alone.
+
+use guildhall_domain::{
+    Moment, Result,
+    ids::{AgentId, AuthorId, MessageId, RoomId, SessionId, TurnId},
+};
+use guildhall_store::Tx;
+
+use crate::{
+    Hall,
+    sessions::{self, NewMessage},
+};
+
+/// A turn as its session is handed it.
+#[derive(Clone, Debug)]
+pub(super) struct Handing {
+    /// The message's id.
+    pub(super) id: MessageId,
+    /// The turn.
+    pub(super) turn: TurnId,
+    /// Its room.
+    pub(super) room: RoomId,
+    /// Whose session it is.
+    pub(super) agent: AgentId,
+    /// The author that agent writes as.
+    /// Who wrote the last post.
+    pub(super) author: AuthorId,
+    /// That post's text, byte-exact.
+    pub(super) content: String,
+    /// What is sent beside it.
+    pub(super) context: String,
+}
+
+/// Finds or makes the session bound to the room and agent, and queues the message there.
+///
+/// # Errors
+/// A refusal when the session cannot take it, which refuses the turn.
+pub(super) fn hand_over(tx: &mut Tx<'_>, handing: &Handing, now: Moment) -> Result<SessionId> {
+    let session = sessions::of_room(tx, handing.room, handing.agent, now)?;
+    let message = NewMessage {
+        id: handing.id,
+        session: session.id,
+        author: handing.author,
+        content: handing.content.clone(),
+        context: handing.context.clone(),
+        room_turn: Some(handing.turn),
+        is_first: false,
+    };
+    sessions::enqueue(tx, message, now)?;
+    Ok(session.id)
+}
+
+/// Has a session look at its queue, after the commit that filled it.
+pub(super) fn wake(hall: &Hall, session: SessionId) {
+    hall.wake_session(session);
+}
+
+/// Stops what a session works on, and drops what waits there, after the commit that ended it.
+pub(super) async fn cancel(hall: &Hall, session: SessionId) -> Result<()> {
+    let stopped = hall.stop_turn(session, false, None, move |db| sessions::again(db, session));
+    stopped.await.map(|_| ())
+}

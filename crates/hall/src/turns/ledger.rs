@@ -1,0 +1,167 @@
+//! The ledger: how a turn goes on, told in the transaction that has it go, and the notices that
+//! tell a room what people would miss.
+
+use guildhall_domain::{
+    Moment, Result,
+    entries::NoticeCode,
+    events::Event,
+    ids::{AuthorId, RoomId},
+    limits,
+    turns::{Bounds, LimitMet, Turn, TurnRule, TurnState, Used},
+};
+use guildhall_store::{
+    Rx, Tx, authors, settings,
+    turns::{self, Kept},
+};
+use serde_json::{Value, json};
+
+/// Has a turn go the way of `rule`, and tells; nothing happens where the ledger knows no way.
+pub(super) fn go(tx: &mut Tx<'_>, kept: &mut Kept, rule: TurnRule, now: Moment) -> Result<bool> {
+    if !kept.turn.go(rule, now) {
+        return Ok(false);
+    }
+    if rule == TurnRule::Done && kept.turn.reply_entry_id.is_none() {
+        kept.turn.state = TurnState::Silent;
+    }
+    if kept.turn.state == TurnState::Running {
+        kept.clock.run(now);
+    } else {
+        kept.clock.stand(now);
+    }
+    if kept.turn.state != TurnState::Collecting {
+        kept.due_at = None;
+    }
+    turns::update(tx, kept)?;
+    tell(tx, &kept.turn, now)?;
+    Ok(true)
+}
+
+/// Has a turn run, or run on, by the rule that started it.
+pub(super) fn resume(tx: &mut Tx<'_>, kept: &mut Kept, now: Moment) -> Result<()> {
+    let rule = if kept.by_person {
+        TurnRule::ByPerson
+    } else {
+        TurnRule::Started
+    };
+    go(tx, kept, rule, now)?;
+    Ok(())
+}
+
+/// Refuses a turn that has yet to start, and tells the room where it would wonder.
+pub(super) fn refuse(
+    tx: &mut Tx<'_>,
+    kept: &mut Kept,
+    rule: TurnRule,
+    limit: Option<LimitMet>,
+    now: Moment,
+) -> Result<()> {
+    kept.turn.limit = limit;
+    if go(tx, kept, rule, now)? {
+        tell_refusal(tx, kept, now)?;
+    }
+    Ok(())
+}
+
+/// Tells that a turn was recorded or went on.
+pub(super) fn tell(tx: &mut Tx<'_>, turn: &Turn, now: Moment) -> Result<()> {
+    let actor = turn.agent_author_id;
+    let event = Event::TurnUpdated { turn: turn.clone() };
+    tx.append(now, Some(actor), &event)?;
+    Ok(())
+}
+
+/// What bounds the automatic turns of a room.
+pub(super) fn bounds(db: &Rx<'_>, room: &guildhall_domain::rooms::Room) -> Result<Bounds> {
+    Ok(Bounds {
+        own: room.limit_overrides,
+        installation: settings::turn_limits(db)?,
+        total_per_hour: settings::turns_total_per_hour(db)?,
+    })
+}
+
+/// What the hour has used; depth and repetition are left for the caller.
+pub(super) fn hours_used(db: &Rx<'_>, room: RoomId, now: Moment) -> Result<Used> {
+    let since = super::window(now);
+    Ok(Used {
+        hour_room: turns::taken(db, Some(room), since)?.0,
+        hour_global: turns::taken(db, None, since)?.0,
+        ..Used::default()
+    })
+}
+
+/// Tells of a refusal what a room would wonder about: a chain that ends, an hour that is used
+/// up, an agent that cannot work; each once, not for every post.
+pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<()> {
+    let turn = &kept.turn;
+    let (room, agent) = (turn.room_id, turn.agent_author_id);
+    let name = name_of(tx, agent)?;
+    let (code, text) = match turn.rule {
+        TurnRule::Depth | TurnRule::Repeat => {
+            // A post that begins its own cascade stops none.
+            let begins = turn.trigger_entry_ids.contains(&turn.cascade_root_id);
+            let rules = [TurnRule::Depth, TurnRule::Repeat];
+            let cascade = Some(turn.cascade_root_id);
+            let since = Moment::from_millis(0);
+            if begins || turns::was_refused(tx, room, cascade, rules, since, kept.number)? {
+                return Ok(());
+            }
+            let text = format!("The agents' replies stop here: {name} met a limit.");
+            (NoticeCode::CascadeStopped, text)
+        }
+        TurnRule::HourRoom | TurnRule::HourGlobal => {
+            let rules = [TurnRule::HourRoom, TurnRule::HourGlobal];
+            let since = super::window(now);
+            if turns::was_refused(tx, room, None, rules, since, kept.number)? {
+                return Ok(());
+            }
+            let text = "The automatic turns of this hour are used up.".to_owned();
+            (NoticeCode::BudgetReached, text)
+        }
+        TurnRule::RuntimeUnavailable => {
+            let before = turns::newest_of(tx, room, agent, kept.number)?;
+            if before.is_some_and(|before| before.turn.rule == TurnRule::RuntimeUnavailable) {
+                return Ok(());
+            }
+            let text = format!("{name} cannot work: its runtime is not available here.");
+            (NoticeCode::RuntimeGone, text)
+        }
+        _ => return Ok(()),
+    };
+    let data = about(turn, json!({"rule": turn.rule, "limit": turn.limit}));
+    notice(tx, room, code, Some(agent), text, data, now)
+}
+
+/// What a notice says of a turn.
+pub(super) fn about(turn: &Turn, mut data: Value) -> Value {
+    data["turnId"] = json!(turn.id);
+    data
+}
+
+/// Writes a notice of the room.
+pub(super) fn notice(
+    tx: &mut Tx<'_>,
+    room: RoomId,
+    code: NoticeCode,
+    subject: Option<AuthorId>,
+    text: String,
+    data: Value,
+    now: Moment,
+) -> Result<()> {
+    let notice = guildhall_domain::entries::Notice {
+        code,
+        subject_author_id: subject,
+        data,
+    };
+    crate::entries::notify(tx, room, text, notice, now)
+}
+
+/// What an author is called.
+pub(super) fn name_of(db: &Rx<'_>, author: AuthorId) -> Result<String> {
+    let author = authors::by_id(db, author)?;
+    Ok(author.map_or_else(|| "An agent".to_owned(), |author| author.display_name))
+}
+
+/// An error, short enough for a notice.
+pub(super) fn short(error: &str) -> String {
+    error.chars().take(limits::TURN_ERROR_CHARS).collect()
+}

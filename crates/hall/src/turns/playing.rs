@@ -1,0 +1,60 @@
+//! Playing a session's part: what one tells of its turn, told from outside.
+
+use guildhall_domain::{Result, ids::TurnId, sessions::TurnOutcome};
+
+use super::ending;
+use crate::Hall;
+
+/// What a session tells of the turn it was handed.
+#[derive(Clone, Debug)]
+pub enum Played {
+    /// The agent was handed the message.
+    Began,
+    /// The agent asks a person.
+    Awaits,
+    /// The person answered.
+    GoesOn,
+    /// The turn is over.
+    Ended {
+        /// How.
+        outcome: TurnOutcome,
+        /// What the agent said.
+        reply: String,
+        /// What went wrong.
+        error: Option<String>,
+    },
+    /// The agent's process was gone and a person approved what it had asked.
+    Reopened,
+}
+
+impl Hall {
+    /// Tells the ledger what the session of a turn would, so that a test needs no agent.
+    ///
+    /// # Errors
+    /// Faults alone.
+    #[doc(hidden)]
+    pub async fn play_turn(&self, turn: TurnId, played: Played) -> Result<()> {
+        let now = self.now();
+        self.store()
+            .write(move |tx| match played {
+                Played::Began => ending::began(tx, turn, now),
+                Played::Awaits => ending::awaits(tx, turn, now),
+                Played::GoesOn => ending::goes_on(tx, turn, now),
+                Played::Ended {
+                    outcome,
+                    reply,
+                    error,
+                } => ending::ended(tx, turn, outcome, &reply, error.as_deref(), now),
+                Played::Reopened => {
+                    let kept = guildhall_store::turns::by_id(tx, turn)?;
+                    if let Some(session) = kept.and_then(|kept| kept.turn.session_id) {
+                        ending::reopen_by_person(tx, session, now)?;
+                    }
+                    Ok(())
+                }
+            })
+            .await?;
+        self.wake_turns();
+        Ok(())
+    }
+}

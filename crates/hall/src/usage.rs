@@ -1,0 +1,34 @@
+//! Usage: what agents' turns used.
+
+use guildhall_domain::{
+    Moment, Result,
+    callers::Human,
+    usage::{self, GroupBy, Span, UsageReport},
+};
+use guildhall_store::{Seen, usage as rows};
+
+use crate::Hall;
+
+impl Hall {
+    /// What the turns that ended in a stretch of time used, the last thirty days unless named.
+    ///
+    /// # Errors
+    /// `Validation` when the stretch does not begin before it ends.
+    ///
+    /// Source: contract 3.10.
+    pub async fn usage(
+        &self,
+        _by: &Human,
+        from: Option<Moment>,
+        to: Option<Moment>,
+        by: GroupBy,
+    ) -> Result<Seen<UsageReport>> {
+        let span = Span::new(from, to, self.now())?;
+        self.store()
+            .read(move |db| {
+                let rows = usage::rows(rows::parts(db, span, by)?);
+                Ok(UsageReport { span, rows })
+            })
+            .await
+    }
+}

@@ -1,0 +1,56 @@
+//! Slash commands.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use guildhall_domain::callers::AnyCaller;
+use guildhall_hall::{Hall, commands::CommandsAsk};
+use guildhall_wire::{commands::Commands, errors::ErrorEnvelope};
+
+use crate::{
+    answers::Read,
+    errors::ApiResult,
+    gates::By,
+    query::{FromQuery, Params, Query},
+};
+
+/// Which commands are asked for.
+pub struct Asked(CommandsAsk);
+
+impl FromQuery for Asked {
+    fn read(params: &mut Params) -> Self {
+        let refresh = params.word("refresh", &[(true, "true"), (false, "false")]);
+        Self(CommandsAsk {
+            cwd: params.text("cwd"),
+            runtime: params.text("runtime"),
+            refresh: refresh.unwrap_or(false),
+        })
+    }
+}
+
+/// Lists what can be typed after a slash in a folder.
+///
+/// Commands come from the folder's `.claude/commands`, `.agents/skills` and `.claude/skills`,
+/// from the same folders of Claude Code in the user's home, and from agents at work in the
+/// folder; of those that are typed alike the first counts.
+#[utoipa::path(get, path = "/api/commands", tag = "commands", operation_id = "listCommands",
+    params(
+        ("refresh" = Option<bool>, Query, description = "Looks at the files now; else a listing may be kept for 5 minutes, unless a file changes"),
+        ("cwd" = Option<String>, Query, description = "The folder, absolute or beginning with `~`; without it the user's own commands alone"),
+        ("runtime" = Option<String>, Query, description = "Of what agents report, only what those of this runtime do"),
+    ),
+    responses((status = 200, body = Commands<'static>),
+        (status = 400, description = "VALIDATION_FAILED, NOT_A_DIRECTORY, INVALID_PATH", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY, OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
+        (status = 404, description = "NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    Query(Asked(ask)): Query<Asked>,
+) -> ApiResult<Response> {
+    let seen = hall.commands(&by, ask).await?;
+    let (listing, last_scanned) = (seen.value.listing.clone(), seen.value.last_scanned);
+    Ok(Read(seen.map(|_| Commands::new(&listing, last_scanned))).into_response())
+}

@@ -1,0 +1,157 @@
+//! What agents ask people, and the decisions on it.
+//! Source: spec, "POST /api/sessions/{id}/approve"; contract 3.8.
+
+use axum::{Json, extract::State, http::StatusCode};
+use guildhall_domain::callers::{AnyCaller, Decider};
+use guildhall_hall::{
+    Hall,
+    interactions::{Batched, Settled},
+};
+use guildhall_wire::{
+    errors::ErrorEnvelope,
+    interactions::{
+        Approve, Batch, BatchResult, BatchResults, Deny, Done, PendingInteractions, SubmitAnswers,
+    },
+};
+
+use crate::{
+    answers::Read,
+    errors::{ApiResult, code_of},
+    gates::By,
+    path::SessionPath,
+    repeats::Sent,
+};
+
+/// Lists what waits for a person, oldest first; an agent gets an empty list.
+#[utoipa::path(get, path = "/api/sessions/pending-interactions", tag = "interactions", operation_id = "listPendingInteractions",
+    responses((status = 200, body = PendingInteractions)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn pending(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+) -> ApiResult<Read<PendingInteractions>> {
+    let seen = hall.pending_interactions(&by).await?;
+    Ok(Read(seen.map(|listed| PendingInteractions {
+        interactions: listed.into_iter().map(Into::into).collect(),
+    })))
+}
+
+/// Approves a pending tool call, this once unless `alwaysAllow` says otherwise.
+#[utoipa::path(post, path = "/api/sessions/{id}/approve", tag = "interactions", operation_id = "approve",
+    params(("id" = String, Path, description = "The session, a UUID")),
+    request_body = Approve,
+    responses((status = 200, body = Done),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "NO_PENDING_APPROVAL", body = ErrorEnvelope),
+        (status = 409, description = "INTERACTION_ALREADY_RESOLVED, INTERACTION_CHANGED, OPTION_NOT_OFFERED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("decider"))))]
+pub async fn approve(
+    State(hall): State<Hall>,
+    By(by): By<Decider>,
+    SessionPath(session): SessionPath,
+    Sent { ask, repeat }: Sent<Approve>,
+) -> ApiResult<Json<Done>> {
+    let once = repeat.answering(done);
+    hall.approve(&by, session, ask.into(), once).await?;
+    Ok(Json(Done { ok: true }))
+}
+
+/// Denies a pending tool call.
+#[utoipa::path(post, path = "/api/sessions/{id}/deny", tag = "interactions", operation_id = "deny",
+    params(("id" = String, Path, description = "The session, a UUID")),
+    request_body = Deny,
+    responses((status = 200, body = Done),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "NO_PENDING_APPROVAL", body = ErrorEnvelope),
+        (status = 409, description = "INTERACTION_ALREADY_RESOLVED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("decider"))))]
+pub async fn deny(
+    State(hall): State<Hall>,
+    By(by): By<Decider>,
+    SessionPath(session): SessionPath,
+    Sent { ask, repeat }: Sent<Deny>,
+) -> ApiResult<Json<Done>> {
+    let once = repeat.answering(done);
+    hall.deny(&by, session, ask.into(), once).await?;
+    Ok(Json(Done { ok: true }))
+}
+
+/// Approves several pending tool calls, this once; each is decided for itself.
+#[utoipa::path(post, path = "/api/sessions/{id}/batch-approve", tag = "interactions", operation_id = "batchApprove",
+    params(("id" = String, Path, description = "The session, a UUID")),
+    request_body = Batch,
+    responses((status = 200, description = "What became of each, in the order of the request", body = BatchResults),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("decider"))))]
+pub async fn batch_approve(
+    State(hall): State<Hall>,
+    By(by): By<Decider>,
+    SessionPath(session): SessionPath,
+    Sent { ask, repeat }: Sent<Batch>,
+) -> ApiResult<Json<BatchResults>> {
+    let once = repeat.answering(|batched: &Vec<Batched>| (StatusCode::OK, results(batched)));
+    let batched = hall.batch_approve(&by, session, ask.into(), once).await?;
+    Ok(Json(results(&batched)))
+}
+
+/// Denies several pending tool calls; each is decided for itself.
+#[utoipa::path(post, path = "/api/sessions/{id}/batch-deny", tag = "interactions", operation_id = "batchDeny",
+    params(("id" = String, Path, description = "The session, a UUID")),
+    request_body = Batch,
+    responses((status = 200, description = "What became of each, in the order of the request", body = BatchResults),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("decider"))))]
+pub async fn batch_deny(
+    State(hall): State<Hall>,
+    By(by): By<Decider>,
+    SessionPath(session): SessionPath,
+    Sent { ask, repeat }: Sent<Batch>,
+) -> ApiResult<Json<BatchResults>> {
+    let once = repeat.answering(|batched: &Vec<Batched>| (StatusCode::OK, results(batched)));
+    let batched = hall.batch_deny(&by, session, ask.into(), once).await?;
+    Ok(Json(results(&batched)))
+}
+
+/// Answers a pending question, or declines to; answers that do not fit leave it pending.
+#[utoipa::path(post, path = "/api/sessions/{id}/submit-answers", tag = "interactions", operation_id = "submitAnswers",
+    params(("id" = String, Path, description = "The session, a UUID")),
+    request_body = SubmitAnswers,
+    responses((status = 200, body = Done),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "NO_PENDING_QUESTION", body = ErrorEnvelope),
+        (status = 409, description = "INTERACTION_ALREADY_RESOLVED, INTERACTION_CHANGED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("decider"))))]
+pub async fn submit_answers(
+    State(hall): State<Hall>,
+    By(by): By<Decider>,
+    SessionPath(session): SessionPath,
+    Sent { ask, repeat }: Sent<SubmitAnswers>,
+) -> ApiResult<Json<Done>> {
+    let once = repeat.answering(done);
+    hall.submit_answers(&by, session, ask.into(), once).await?;
+    Ok(Json(Done { ok: true }))
+}
+
+fn done(_settled: &Settled) -> (StatusCode, Done) {
+    (StatusCode::OK, Done { ok: true })
+}
+
+fn results(batched: &[Batched]) -> BatchResults {
+    let result = |one: &Batched| BatchResult {
+        tool_call_id: one.tool_call_id.clone(),
+        ok: one.outcome.is_ok(),
+        code: one
+            .outcome
+            .as_ref()
+            .err()
+            .map_or(String::new(), |refusal| code_of(refusal).to_owned()),
+    };
+    BatchResults {
+        results: batched.iter().map(result).collect(),
+    }
+}

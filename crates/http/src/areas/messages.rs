@@ -1,0 +1,191 @@
+//! Messages of sessions, and the queue before them.
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, Uri},
+    response::Response,
+};
+use guildhall_domain::{
+    callers::{AnyCaller, Human},
+    ids::MessageId,
+};
+use guildhall_hall::{
+    Hall,
+    sessions::{self, Waiting},
+};
+use guildhall_wire::{
+    errors::ErrorEnvelope,
+    sessions::{Queue, QueuedMessage, RewordMessage, SendMessage, SendOutcome, SentMessage},
+    transcript::Messages,
+};
+
+use crate::{
+    answers::{Read, page},
+    body::Body,
+    errors::ApiResult,
+    gates::By,
+    page_cursor,
+    path::{Path, SessionPath},
+    query::{FromQuery, Params, Query},
+    repeats::Sent,
+};
+
+/// From where on a session's messages are asked for.
+pub struct ListMessages {
+    after: u64,
+    limit: u32,
+}
+
+/// What a cursor of messages is bound to.
+const LIST: &str = "messages";
+
+impl FromQuery for ListMessages {
+    fn read(params: &mut Params) -> Self {
+        Self {
+            after: params.place(LIST).unwrap_or(0),
+            limit: params.limit(),
+        }
+    }
+}
+
+/// Gives a session a message; it waits while a turn runs.
+#[utoipa::path(post, path = "/api/sessions/{id}/messages", tag = "sessions", operation_id = "sendMessage",
+    params(("id" = String, Path, description = "The session")),
+    request_body = SendMessage,
+    responses((status = 202, body = SentMessage),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "SESSION_CLOSED, SESSION_READ_ONLY, QUEUE_FULL", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn send(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    SessionPath(session): SessionPath,
+    Sent { ask, repeat }: Sent<SendMessage>,
+) -> ApiResult<(StatusCode, Json<SentMessage>)> {
+    let once = repeat.answering(|sent: &sessions::Sent| (StatusCode::ACCEPTED, form(sent)));
+    let sent = hall.send_message(&by, session, ask.content, once).await?;
+    Ok((StatusCode::ACCEPTED, Json(form(&sent))))
+}
+
+fn form(sent: &sessions::Sent) -> SentMessage {
+    SentMessage {
+        session_id: sent.session_id,
+        message_id: sent.message_id,
+        outcome: if sent.starts {
+            SendOutcome::Started
+        } else {
+            SendOutcome::Queued
+        },
+        queue_position: sent.queue_position,
+    }
+}
+
+/// The messages of a session, oldest first.
+#[utoipa::path(get, path = "/api/sessions/{id}/messages", tag = "sessions", operation_id = "listMessages",
+    params(
+        ("id" = String, Path, description = "The session"),
+        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
+    ),
+    responses((status = 200, body = Messages),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    uri: Uri,
+    SessionPath(session): SessionPath,
+    Query(ask): Query<ListMessages>,
+) -> ApiResult<Response> {
+    let seen = hall.messages(&by, session, ask.after, ask.limit).await?;
+    let last = seen.value.messages.last().filter(|_| seen.value.has_more);
+    let next_cursor = last.map(|last| page_cursor::write_place(last.seq, LIST));
+    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
+        Messages {
+            messages: page.messages.into_iter().map(Into::into).collect(),
+            next_cursor,
+        }
+    }))
+}
+
+/// What waits in a session, in order.
+#[utoipa::path(get, path = "/api/sessions/{id}/queue", tag = "sessions", operation_id = "getQueue",
+    params(("id" = String, Path, description = "The session")),
+    responses((status = 200, body = Queue),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn queue(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    SessionPath(session): SessionPath,
+) -> ApiResult<Read<Queue>> {
+    Ok(Read(hall.queue(&by, session).await?.map(listed)))
+}
+
+/// Changes the words of a message that waits.
+#[utoipa::path(patch, path = "/api/sessions/{id}/queue/{messageId}", tag = "sessions", operation_id = "rewordMessage",
+    params(
+        ("id" = String, Path, description = "The session"),
+        ("messageId" = String, Path, description = "The message"),
+    ),
+    request_body = RewordMessage,
+    responses((status = 200, body = Queue),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND, QUEUED_MESSAGE_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn reword(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    SessionPath(session): SessionPath,
+    Path((_named, message)): Path<(String, MessageId)>,
+    Body(ask): Body<RewordMessage>,
+) -> ApiResult<Json<Queue>> {
+    let queue = hall
+        .reword_message(&by, session, message, ask.content)
+        .await?;
+    Ok(Json(listed(queue)))
+}
+
+/// Takes a message out of the queue.
+#[utoipa::path(delete, path = "/api/sessions/{id}/queue/{messageId}", tag = "sessions", operation_id = "removeMessage",
+    params(
+        ("id" = String, Path, description = "The session"),
+        ("messageId" = String, Path, description = "The message"),
+    ),
+    responses((status = 200, body = Queue),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND, QUEUED_MESSAGE_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn remove(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    SessionPath(session): SessionPath,
+    Path((_named, message)): Path<(String, MessageId)>,
+) -> ApiResult<Json<Queue>> {
+    Ok(Json(listed(
+        hall.remove_message(&by, session, message).await?,
+    )))
+}
+
+fn listed(queue: Vec<Waiting>) -> Queue {
+    Queue {
+        queue: queue.into_iter().map(queued).collect(),
+    }
+}
+
+/// A message that waits, as the interface shows it.
+pub(crate) fn queued(message: Waiting) -> QueuedMessage {
+    QueuedMessage {
+        id: message.id,
+        content: message.content,
+        enqueued_at: message.enqueued_at,
+        enqueued_by: message.author_id,
+    }
+}

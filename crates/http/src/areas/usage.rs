@@ -1,0 +1,50 @@
+//! Usage: what agents' turns used.
+
+use axum::extract::State;
+use guildhall_domain::{Moment, callers::Human, usage::GroupBy};
+use guildhall_hall::Hall;
+use guildhall_wire::{errors::ErrorEnvelope, usage::UsageReport};
+
+use crate::{
+    answers::{Read, read},
+    errors::ApiResult,
+    gates::By,
+    query::{FromQuery, Params, Query},
+};
+
+/// Which turns are summed up, and under what.
+pub struct Ask {
+    from: Option<Moment>,
+    to: Option<Moment>,
+    by: GroupBy,
+}
+
+impl FromQuery for Ask {
+    fn read(params: &mut Params) -> Self {
+        Self {
+            from: params.moment("from"),
+            to: params.moment("to"),
+            by: params
+                .word("groupBy", &GroupBy::WORDS)
+                .unwrap_or(GroupBy::Day),
+        }
+    }
+}
+
+/// What agents' turns used, as they told it; currencies are never added together.
+#[utoipa::path(get, path = "/api/usage", tag = "usage", operation_id = "getUsage",
+    params(
+        ("from" = Option<String>, Query, description = "RFC 3339; 30 days before the end"),
+        ("to" = Option<String>, Query, description = "RFC 3339, not included; now"),
+        ("groupBy" = Option<String>, Query, description = "day, session, agent, runtime, model or room; day"),
+    ),
+    responses((status = 200, body = UsageReport),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn get(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    Query(ask): Query<Ask>,
+) -> ApiResult<Read<UsageReport>> {
+    Ok(read(hall.usage(&by, ask.from, ask.to, ask.by).await?))
+}

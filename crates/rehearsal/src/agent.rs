@@ -1,0 +1,348 @@
+//! The agent's side of the protocol: opening sessions, modes, prompts and cancels.
+//! Handlers only look up and start; a turn runs beside them, one at a time a session.
+
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use agent_client_protocol::{
+    Agent as Role, Error, ErrorCode, on_receive_notification, on_receive_request,
+    v1::{ConnectionTo, Responder, schema},
+};
+use futures_util::{Sink, Stream};
+use schema::{
+    AgentCapabilities, CancelNotification, CloseSessionRequest, CloseSessionResponse, ContentBlock,
+    Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest, LoadSessionResponse,
+    NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse,
+    ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
+    SessionNotification, SessionResumeCapabilities, SessionUpdate, SetSessionModeRequest,
+    SetSessionModeResponse, StopReason, Usage,
+};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::{
+    NAME, directives,
+    history::{self, History, Record},
+    modes::Mode,
+    ports::{Ending, Peer, Ports},
+    tools::Workspace,
+    turn::{self, Turn},
+};
+
+/// A session that is open.
+pub(crate) struct Session {
+    /// Its id.
+    pub(crate) id: String,
+    /// Its folder.
+    pub(crate) workspace: Workspace,
+    // Std mutexes: held for a few assignments or the writing of one file, never over an await.
+    record: Mutex<Record>,
+    mode: Mutex<Mode>,
+    is_busy: AtomicBool,
+    cancel: watch::Sender<bool>,
+}
+
+impl Session {
+    fn open(record: Record) -> io::Result<Self> {
+        Ok(Self {
+            id: record.id.clone(),
+            workspace: Workspace::at(&record.cwd)?,
+            record: Mutex::new(record),
+            mode: Mutex::new(Mode::default()),
+            is_busy: AtomicBool::new(false),
+            cancel: watch::Sender::new(false),
+        })
+    }
+
+    /// Reads or changes what is stored of it.
+    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut Record) -> T) -> T {
+        change(&mut held(&self.record))
+    }
+
+    /// Keeps an update for the next replay.
+    pub(crate) fn note(&self, update: Value) {
+        self.with(|record| record.note(update));
+    }
+
+    /// The mode in force.
+    pub(crate) fn mode(&self) -> Mode {
+        *held(&self.mode)
+    }
+
+    /// Puts a mode in force.
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        *held(&self.mode) = mode;
+    }
+
+    /// Whether the present turn is cancelled.
+    pub(crate) fn cancelled(&self) -> watch::Receiver<bool> {
+        self.cancel.subscribe()
+    }
+}
+
+/// A thread that panicked with the lock leaves values that are whole, each set by one assignment.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What all handlers share.
+#[derive(Clone)]
+struct Agent {
+    history: History,
+    sessions: Arc<Mutex<HashMap<String, Arc<Session>>>>,
+    has_forms: Arc<AtomicBool>,
+}
+
+/// Serves one client until it is gone.
+pub(crate) async fn serve<Out, In>(ports: Ports<Out, In>, state_dir: Option<PathBuf>) -> Ending
+where
+    Out: Sink<String, Error = io::Error> + Send + 'static,
+    In: Stream<Item = io::Result<String>> + Send + 'static,
+{
+    let agent = Agent {
+        history: History::in_folder(state_dir),
+        sessions: Arc::default(),
+        has_forms: Arc::default(),
+    };
+    let (opens, loads, resumes, closes) =
+        (agent.clone(), agent.clone(), agent.clone(), agent.clone());
+    let (modes, prompts, cancels) = (agent.clone(), agent.clone(), agent.clone());
+    let builder = Role
+        .v1()
+        .name(NAME)
+        .on_receive_request(
+            async move |ask: InitializeRequest, to: Responder<InitializeResponse>, _| {
+                to.respond(agent.initialize(&ask))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |ask: NewSessionRequest, to: Responder<NewSessionResponse>, _| {
+                to.respond_with_result(opens.open(ask))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |ask: LoadSessionRequest, to: Responder<LoadSessionResponse>, client| {
+                to.respond_with_result(loads.load(ask, &client))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |ask: ResumeSessionRequest, to: Responder<ResumeSessionResponse>, _| {
+                to.respond_with_result(resumes.resume(ask))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |ask: CloseSessionRequest, to: Responder<CloseSessionResponse>, _| {
+                to.respond(closes.close(&ask))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |ask: SetSessionModeRequest, to: Responder<SetSessionModeResponse>, _| {
+                to.respond_with_result(modes.set_mode(&ask))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |ask: PromptRequest,
+                        to: Responder<PromptResponse>,
+                        client: ConnectionTo<Peer>| {
+                prompts.prompt(ask, to, &client)
+            },
+            on_receive_request!(),
+        )
+        .on_receive_notification(
+            async move |ask: CancelNotification, _| {
+                cancels.cancel(&ask);
+                Ok(())
+            },
+            on_receive_notification!(),
+        );
+    ports.serve(builder).await
+}
+
+impl Agent {
+    fn initialize(&self, ask: &InitializeRequest) -> InitializeResponse {
+        let elicitation = ask.client_capabilities.elicitation.as_ref();
+        let has_forms = elicitation.is_some_and(|modes| modes.form.is_some());
+        self.has_forms.store(has_forms, Ordering::Relaxed);
+        let sessions = SessionCapabilities::new()
+            .resume(SessionResumeCapabilities::new())
+            .close(SessionCloseCapabilities::new());
+        let capabilities = AgentCapabilities::new()
+            .load_session(true)
+            .prompt_capabilities(PromptCapabilities::new().embedded_context(true))
+            .session_capabilities(sessions);
+        let own = Implementation::new(NAME, env!("CARGO_PKG_VERSION"))
+            .title("Rehearsal (scripted)".to_owned());
+        InitializeResponse::new(agent_client_protocol::schema::ProtocolVersion::V1)
+            .agent_capabilities(capabilities)
+            .agent_info(own)
+    }
+
+    fn open(&self, ask: NewSessionRequest) -> Result<NewSessionResponse, Error> {
+        let record = Record {
+            id: history::fresh_id().map_err(Error::into_internal_error)?,
+            cwd: ask.cwd,
+            ..Record::default()
+        };
+        let session = self.opened(record)?;
+        // Without its history an agent still works, so a full disk is no reason to refuse.
+        let _ = session.with(|record| self.history.keep(record));
+        Ok(NewSessionResponse::new(session.id.clone()).modes(session.mode().state()))
+    }
+
+    fn load(
+        &self,
+        ask: LoadSessionRequest,
+        client: &ConnectionTo<Peer>,
+    ) -> Result<LoadSessionResponse, Error> {
+        let session = self.reopened(&ask.session_id.to_string(), ask.cwd)?;
+        for update in session.with(|record| record.updates.clone()) {
+            let update: SessionUpdate = serde_json::from_value(update)?;
+            client.send_notification(SessionNotification::new(session.id.clone(), update))?;
+        }
+        Ok(LoadSessionResponse::new().modes(session.mode().state()))
+    }
+
+    fn resume(&self, ask: ResumeSessionRequest) -> Result<ResumeSessionResponse, Error> {
+        let session = self.reopened(&ask.session_id.to_string(), ask.cwd)?;
+        Ok(ResumeSessionResponse::new().modes(session.mode().state()))
+    }
+
+    /// Takes up a session where it was stored last; the mode is the default again.
+    fn reopened(&self, id: &str, cwd: PathBuf) -> Result<Arc<Session>, Error> {
+        let open = held(&self.sessions).get(id).cloned();
+        let record = match open {
+            Some(session) => Some(session.with(|record| record.clone())),
+            None => self.history.find(id),
+        };
+        let record = record.ok_or_else(|| {
+            Error::new(
+                ErrorCode::RESOURCE_NOT_FOUND.value(),
+                format!("there is no session {id}"),
+            )
+        })?;
+        self.opened(Record { cwd, ..record })
+    }
+
+    fn opened(&self, record: Record) -> Result<Arc<Session>, Error> {
+        let cwd = record.cwd.clone();
+        let session = Session::open(record).map_err(|error| refused_folder(&cwd, &error))?;
+        let session = Arc::new(session);
+        held(&self.sessions).insert(session.id.clone(), Arc::clone(&session));
+        Ok(session)
+    }
+
+    fn found(&self, id: &str) -> Result<Arc<Session>, Error> {
+        let found = held(&self.sessions).get(id).cloned();
+        found.ok_or_else(|| invalid(format!("the session {id} is not open")))
+    }
+
+    fn close(&self, ask: &CloseSessionRequest) -> CloseSessionResponse {
+        if let Some(session) = held(&self.sessions).remove(&ask.session_id.to_string()) {
+            session.cancel.send_replace(true);
+        }
+        CloseSessionResponse::new()
+    }
+
+    fn set_mode(&self, ask: &SetSessionModeRequest) -> Result<SetSessionModeResponse, Error> {
+        let session = self.found(&ask.session_id.to_string())?;
+        let id = ask.mode_id.to_string();
+        let mode = Mode::named(&id).ok_or_else(|| invalid(format!("there is no mode {id}")))?;
+        session.set_mode(mode);
+        Ok(SetSessionModeResponse::new())
+    }
+
+    fn cancel(&self, ask: &CancelNotification) {
+        if let Ok(session) = self.found(&ask.session_id.to_string()) {
+            session.cancel.send_replace(true);
+        }
+    }
+
+    /// Starts a turn beside the handlers; it answers when it is over.
+    fn prompt(
+        &self,
+        ask: PromptRequest,
+        to: Responder<PromptResponse>,
+        client: &ConnectionTo<Peer>,
+    ) -> Result<(), Error> {
+        let session = match self.found(&ask.session_id.to_string()) {
+            Ok(session) => session,
+            Err(error) => return to.respond_with_error(error),
+        };
+        if session.is_busy.swap(true, Ordering::AcqRel) {
+            return to.respond_with_error(invalid(
+                "a turn of this session is still running".to_owned(),
+            ));
+        }
+        session.cancel.send_replace(false);
+        let (agent, client) = (self.clone(), client.clone());
+        client.clone().spawn(async move {
+            let ended = agent.turn(&session, &ask.prompt, &client).await;
+            session.is_busy.store(false, Ordering::Release);
+            let is_late = ended.as_ref().is_ok_and(|ended| ended.is_late);
+            to.respond_with_result(ended.map(|ended| answer(&ended)))?;
+            if is_late {
+                turn::talk_on(&client, &session.id)?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn turn(
+        &self,
+        session: &Session,
+        prompt: &[ContentBlock],
+        client: &ConnectionTo<Peer>,
+    ) -> Result<turn::Ended, Error> {
+        let texts: Vec<&str> = prompt.iter().filter_map(text_of).collect();
+        let said = texts.join("\n");
+        let update = SessionUpdate::UserMessageChunk(turn::chunk(&said));
+        session.note(serde_json::to_value(update)?);
+        // What stands before the last text frames it: a room's words must not become directives.
+        let script = texts.last().copied().unwrap_or_default();
+        let has_forms = self.has_forms.load(Ordering::Relaxed);
+        Turn::new(session, &self.history, client, has_forms)
+            .play(script, &said)
+            .await
+    }
+}
+
+fn text_of(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text(text) => Some(&text.text),
+        _ => None,
+    }
+}
+
+fn answer(ended: &turn::Ended) -> PromptResponse {
+    let figures = ended.figures;
+    let total = figures.input.saturating_add(figures.output);
+    let reason = match ended.reason {
+        directives::StopReason::EndTurn => StopReason::EndTurn,
+        directives::StopReason::MaxTokens => StopReason::MaxTokens,
+        directives::StopReason::MaxTurnRequests => StopReason::MaxTurnRequests,
+        directives::StopReason::Refusal => StopReason::Refusal,
+        directives::StopReason::Cancelled => StopReason::Cancelled,
+    };
+    PromptResponse::new(reason).usage(Usage::new(total, figures.input, figures.output))
+}
+
+fn invalid(why: String) -> Error {
+    Error::new(ErrorCode::INVALID_PARAMS.value(), why)
+}
+
+fn refused_folder(cwd: &Path, error: &io::Error) -> Error {
+    invalid(format!("cannot work in {}: {error}", cwd.display()))
+}

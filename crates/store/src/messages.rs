@@ -1,0 +1,444 @@
+//! Messages of sessions: the transcript, the queue before it, and texts that grow by pieces.
+
+use std::collections::HashMap;
+
+use guildhall_domain::{
+    Moment, Result,
+    ids::{AuthorId, MessageId, SessionId, SessionTurnId, TurnId},
+    transcript::{Message, MessageState, Part, Role, TextKind, ToolCall},
+};
+use rusqlite::Row;
+
+use crate::{
+    Rx, Tx,
+    rows::{self, broken, count, maybe_id, moment, stored, unreadable, word, word_of},
+};
+
+const COLUMNS: &str =
+    "m.id, m.seq, m.session_id, m.turn_id, m.role, m.author_id, m.state, m.created_at";
+
+/// A message that waits, with what is told beside it.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// Its id.
+    pub id: MessageId,
+    /// Its session.
+    pub session_id: SessionId,
+    /// Its words.
+    pub content: String,
+    /// What the agent is told beside them.
+    pub context: String,
+    /// The room's turn it belongs to.
+    pub room_turn: Option<TurnId>,
+    /// Who wrote it.
+    pub author_id: AuthorId,
+    /// When it was accepted.
+    pub enqueued_at: Moment,
+}
+
+/// Lets a message wait at the end of its session's queue, or before all others.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn enqueue(tx: &mut Tx<'_>, message: &Waiting, is_first: bool) -> Result<()> {
+    let place: i64 = tx.one(
+        if is_first {
+            "SELECT COALESCE(MIN(queue_place), 1) - 1 FROM messages
+             WHERE session_id = $1 AND queue_place IS NOT NULL"
+        } else {
+            "SELECT COALESCE(MAX(queue_place), 0) + 1 FROM messages
+             WHERE session_id = $1 AND queue_place IS NOT NULL"
+        },
+        [message.session_id.as_bytes()],
+        |row| row.get(0),
+    )?;
+    tx.run(
+        "INSERT INTO messages (id, session_id, queue_place, role, author_id, state, context,
+           room_turn, created_at) VALUES ($1, $2, $3, 'user', $4, 'queued', $5, $6, $7)",
+        (
+            message.id.as_bytes(),
+            message.session_id.as_bytes(),
+            place,
+            message.author_id.as_bytes(),
+            &message.context,
+            message.room_turn.as_ref().map(TurnId::as_bytes),
+            message.enqueued_at.as_millis(),
+        ),
+    )?;
+    add_piece(tx, message.id, 0, TextKind::Text, &message.content)
+}
+
+/// What waits in a session, in order.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn queue(db: &Rx<'_>, session: SessionId) -> Result<Vec<Waiting>> {
+    db.all(
+        "SELECT m.id, m.session_id, p.body, m.context, m.room_turn, m.author_id, m.created_at
+         FROM messages m JOIN message_parts p ON p.message_id = m.id AND p.place = 0
+         WHERE m.session_id = $1 AND m.queue_place IS NOT NULL ORDER BY m.queue_place",
+        [session.as_bytes()],
+        waiting,
+    )
+}
+
+/// The first message that waits in a session.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn queue_head(db: &Rx<'_>, session: SessionId) -> Result<Option<Waiting>> {
+    db.first(
+        "SELECT m.id, m.session_id, p.body, m.context, m.room_turn, m.author_id, m.created_at
+         FROM messages m JOIN message_parts p ON p.message_id = m.id AND p.place = 0
+         WHERE m.session_id = $1 AND m.queue_place IS NOT NULL ORDER BY m.queue_place LIMIT 1",
+        [session.as_bytes()],
+        waiting,
+    )
+}
+
+/// How many messages wait in a session.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn queued(db: &Rx<'_>, session: SessionId) -> Result<u32> {
+    db.one(
+        "SELECT COUNT(*) FROM messages WHERE session_id = $1 AND queue_place IS NOT NULL",
+        [session.as_bytes()],
+        |row| row.get(0),
+    )
+}
+
+/// Changes the words of a message that waits.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn reword(tx: &mut Tx<'_>, id: MessageId, content: &str) -> Result<()> {
+    tx.run(
+        "UPDATE message_parts SET body = $1 WHERE message_id = $2 AND place = 0",
+        (content, id.as_bytes()),
+    )?;
+    Ok(())
+}
+
+/// Takes a message that waits out of its queue for good.
+///
+/// # Errors
+/// A fault when the engine refuses the change.
+pub fn drop_queued(tx: &mut Tx<'_>, id: MessageId) -> Result<()> {
+    tx.run(
+        "DELETE FROM message_parts WHERE message_id = $1",
+        [id.as_bytes()],
+    )?;
+    tx.run("DELETE FROM messages WHERE id = $1", [id.as_bytes()])?;
+    Ok(())
+}
+
+/// Moves a message from the queue into the transcript, as part of `turn`.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn deliver(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    id: MessageId,
+    turn: SessionTurnId,
+) -> Result<u64> {
+    let seq = next_seq(tx, session)?;
+    tx.run(
+        "UPDATE messages SET seq = $1, queue_place = NULL, turn_id = $2, state = 'delivered'
+         WHERE id = $3",
+        (stored(seq), turn.as_bytes(), id.as_bytes()),
+    )?;
+    Ok(seq)
+}
+
+/// Adds a message without parts to the transcript; its seq is given here.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn insert(tx: &mut Tx<'_>, message: &Message) -> Result<u64> {
+    let seq = next_seq(tx, message.session_id)?;
+    tx.run(
+        "INSERT INTO messages (id, session_id, seq, turn_id, role, author_id, state, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        (
+            message.id.as_bytes(),
+            message.session_id.as_bytes(),
+            stored(seq),
+            message.turn_id.as_ref().map(SessionTurnId::as_bytes),
+            word_of(message.role, &Role::WORDS),
+            message.author_id.as_bytes(),
+            word_of(message.state, &MessageState::WORDS),
+            message.created_at.as_millis(),
+        ),
+    )?;
+    Ok(seq)
+}
+
+fn next_seq(tx: &mut Tx<'_>, session: SessionId) -> Result<u64> {
+    tx.run(
+        "UPDATE sessions SET last_seq = last_seq + 1 WHERE id = $1",
+        [session.as_bytes()],
+    )?;
+    tx.one(
+        "SELECT last_seq FROM sessions WHERE id = $1",
+        [session.as_bytes()],
+        |row| count(row, 0),
+    )
+}
+
+/// Says where a message stands now.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn set_state(tx: &mut Tx<'_>, id: MessageId, state: MessageState) -> Result<()> {
+    tx.run(
+        "UPDATE messages SET state = $1 WHERE id = $2",
+        (word_of(state, &MessageState::WORDS), id.as_bytes()),
+    )?;
+    Ok(())
+}
+
+/// Ends every message of a turn that is still written; answers their ids.
+///
+/// # Errors
+/// A fault when the engine refuses the rows.
+pub fn settle(
+    tx: &mut Tx<'_>,
+    turn: SessionTurnId,
+    session: SessionId,
+    state: MessageState,
+) -> Result<()> {
+    tx.run(
+        "UPDATE messages SET state = $1
+         WHERE session_id = $2 AND turn_id = $3 AND state = 'streaming'",
+        (
+            word_of(state, &MessageState::WORDS),
+            session.as_bytes(),
+            turn.as_bytes(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Adds a piece of text behind what a message holds before `place`.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn add_piece(
+    tx: &mut Tx<'_>,
+    message: MessageId,
+    place: u32,
+    kind: TextKind,
+    text: &str,
+) -> Result<()> {
+    let kind = match kind {
+        TextKind::Text => "text",
+        TextKind::Thinking => "thinking",
+    };
+    tx.run(
+        "INSERT INTO message_parts (message_id, place, kind, body) VALUES ($1, $2, $3, $4)",
+        (message.as_bytes(), place, kind, text),
+    )?;
+    Ok(())
+}
+
+/// Adds a part, or replaces the one at its place.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn put_part(tx: &mut Tx<'_>, message: MessageId, place: u32, part: &Part) -> Result<()> {
+    let (kind, call) = match part {
+        Part::Text { .. } | Part::Thinking { .. } => ("json", None),
+        Part::ToolCall(call) => ("json", Some(call.tool_call_id.as_str())),
+        Part::Plan { .. } | Part::Attachment { .. } => ("json", None),
+    };
+    let body = serde_json::to_string(part).map_err(|error| broken("writing a message", error))?;
+    tx.run(
+        "INSERT INTO message_parts (message_id, place, kind, tool_call_id, body)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (message_id, place) DO UPDATE SET body = excluded.body",
+        (message.as_bytes(), place, kind, call, body),
+    )?;
+    Ok(())
+}
+
+/// The messages of a session behind `after`, oldest first, one more than `limit` when there are
+/// more.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn page(db: &Rx<'_>, session: SessionId, after: u64, limit: u32) -> Result<Vec<Message>> {
+    let messages = db.all(
+        &format!(
+            "SELECT {COLUMNS} FROM messages m WHERE m.session_id = $1 AND m.seq > $2
+             ORDER BY m.seq LIMIT $3"
+        ),
+        (session.as_bytes(), stored(after), i64::from(limit) + 1),
+        read,
+    )?;
+    filled(db, session, messages)
+}
+
+/// The newest messages of a session, oldest first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn newest(db: &Rx<'_>, session: SessionId, limit: u32) -> Result<Vec<Message>> {
+    let mut messages = db.all(
+        &format!(
+            "SELECT {COLUMNS} FROM messages m WHERE m.session_id = $1 AND m.seq IS NOT NULL
+             ORDER BY m.seq DESC LIMIT $2"
+        ),
+        (session.as_bytes(), limit),
+        read,
+    )?;
+    messages.reverse();
+    filled(db, session, messages)
+}
+
+/// The messages of a session with their tool calls and plans and nothing else, oldest first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn with_work(db: &Rx<'_>, session: SessionId) -> Result<Vec<Message>> {
+    let rows = db.all(
+        &format!(
+            "SELECT {COLUMNS}, p.body FROM messages m
+             JOIN message_parts p ON p.message_id = m.id AND p.kind = 'json'
+             WHERE m.session_id = $1 AND m.seq IS NOT NULL ORDER BY m.seq, p.place"
+        ),
+        [session.as_bytes()],
+        |row| Ok((read(row)?, part(row, 8)?)),
+    )?;
+    let mut messages: Vec<Message> = Vec::new();
+    for (message, part) in rows {
+        match messages.last_mut() {
+            Some(last) if last.id == message.id => last.parts.push(part),
+            _ => messages.push(Message {
+                parts: vec![part],
+                ..message
+            }),
+        }
+    }
+    Ok(messages)
+}
+
+/// Fills in the parts of consecutive messages, in one query.
+fn filled(db: &Rx<'_>, session: SessionId, mut messages: Vec<Message>) -> Result<Vec<Message>> {
+    let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
+        return Ok(messages);
+    };
+    let pieces = db.all(
+        "SELECT p.message_id, p.kind, p.body FROM messages m
+         JOIN message_parts p ON p.message_id = m.id
+         WHERE m.session_id = $1 AND m.seq BETWEEN $2 AND $3 ORDER BY m.seq, p.place",
+        (session.as_bytes(), stored(first.seq), stored(last.seq)),
+        piece,
+    )?;
+    let mut parts: HashMap<MessageId, Vec<Part>> = HashMap::new();
+    for (message, part) in pieces {
+        join(parts.entry(message).or_default(), part);
+    }
+    for message in &mut messages {
+        message.parts = parts.remove(&message.id).unwrap_or_default();
+    }
+    Ok(messages)
+}
+
+/// Adds a part; a piece of text goes on where the last one of its kind ended.
+fn join(parts: &mut Vec<Part>, part: Part) {
+    match (parts.last_mut(), part) {
+        (Some(Part::Text { text }), Part::Text { text: more })
+        | (Some(Part::Thinking { text }), Part::Thinking { text: more }) => text.push_str(&more),
+        (_, part) => parts.push(part),
+    }
+}
+
+/// The words of a turn's answer, one after the other.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn answer_of(db: &Rx<'_>, session: SessionId, turn: SessionTurnId) -> Result<String> {
+    let pieces = db.all(
+        "SELECT p.body FROM messages m JOIN message_parts p ON p.message_id = m.id
+         WHERE m.session_id = $1 AND m.turn_id = $2 AND m.role = 'assistant' AND p.kind = 'text'
+         ORDER BY m.seq, p.place",
+        (session.as_bytes(), turn.as_bytes()),
+        |row| row.get::<_, String>(0),
+    )?;
+    Ok(pieces.concat())
+}
+
+/// The tool calls of a turn, each with its message and place there.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn calls_of(
+    db: &Rx<'_>,
+    session: SessionId,
+    turn: SessionTurnId,
+) -> Result<Vec<(MessageId, u32, ToolCall)>> {
+    let calls = db.all(
+        "SELECT p.message_id, p.place, p.body FROM messages m
+         JOIN message_parts p ON p.message_id = m.id
+         WHERE m.session_id = $1 AND m.turn_id = $2 AND p.tool_call_id IS NOT NULL
+         ORDER BY m.seq, p.place",
+        (session.as_bytes(), turn.as_bytes()),
+        |row| {
+            let message = rows::id(row, 0, MessageId::from_bytes)?;
+            let place = row.get(1)?;
+            Ok((message, place, part(row, 2)?))
+        },
+    )?;
+    let calls = calls
+        .into_iter()
+        .filter_map(|(message, place, part)| match part {
+            Part::ToolCall(call) => Some((message, place, call)),
+            Part::Text { .. }
+            | Part::Thinking { .. }
+            | Part::Plan { .. }
+            | Part::Attachment { .. } => None,
+        });
+    Ok(calls.collect())
+}
+
+fn waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
+    Ok(Waiting {
+        id: rows::id(row, 0, MessageId::from_bytes)?,
+        session_id: rows::id(row, 1, SessionId::from_bytes)?,
+        content: row.get(2)?,
+        context: row.get(3)?,
+        room_turn: maybe_id(row, 4, TurnId::from_bytes)?,
+        author_id: rows::id(row, 5, AuthorId::from_bytes)?,
+        enqueued_at: moment(row, 6)?,
+    })
+}
+
+fn piece(row: &Row<'_>) -> rusqlite::Result<(MessageId, Part)> {
+    let message = rows::id(row, 0, MessageId::from_bytes)?;
+    let part = match row.get_ref(1)?.as_str()? {
+        "text" => Part::Text { text: row.get(2)? },
+        "thinking" => Part::Thinking { text: row.get(2)? },
+        _ => part(row, 2)?,
+    };
+    Ok((message, part))
+}
+
+fn part(row: &Row<'_>, column: usize) -> rusqlite::Result<Part> {
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
+    Ok(Message {
+        id: rows::id(row, 0, MessageId::from_bytes)?,
+        seq: count(row, 1)?,
+        session_id: rows::id(row, 2, SessionId::from_bytes)?,
+        turn_id: maybe_id(row, 3, SessionTurnId::from_bytes)?,
+        role: word(row, 4, &Role::WORDS)?,
+        author_id: rows::id(row, 5, AuthorId::from_bytes)?,
+        state: word(row, 6, &MessageState::WORDS)?,
+        created_at: moment(row, 7)?,
+        parts: Vec::new(),
+    })
+}

@@ -1,0 +1,622 @@
+//! Turns: the ledger's rows, what is live in it, and what its limits count.
+//! Which rule decides a turn is `domain::turns`; deeds are `hall::turns`.
+
+mod posts;
+
+use std::collections::{HashMap, HashSet};
+
+use guildhall_domain::{
+    Moment, Result,
+    agents::ResponseMode,
+    authors::Handle,
+    ids::{AgentId, AuthorId, EntryId, RoomId, SessionId, TurnId},
+    turns::{LimitMet, Turn, TurnClock, TurnPlace, TurnRule, TurnState, TurnsAsk},
+};
+use rusqlite::{Row, params_from_iter, types::Value};
+
+pub use posts::{by_ids, newest_posts, said_before, unseen};
+
+use crate::{
+    Rx, Tx, authors,
+    rows::{self, count, maybe_moment, moment, stored, word, word_of},
+};
+
+const SELECT: &str = "SELECT t.id, t.room_id, t.agent_author_id, t.triggers, t.cascade_root_id,
+    t.depth, t.state, t.rule, t.limit_met, t.session_id, t.reply_entry_id, t.created_at,
+    t.started_at, t.ended_at, t.seq, t.thread_root_id, t.by_person, t.due_at, t.taken_at,
+    t.clock_ms, t.clock_since, t.is_late, t.has_asked, t.to_cancel, t.posts, t.canvas_ops, t.number
+    FROM turns t";
+
+/// A turn's row: the turn, and what its keeping needs beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The turn.
+    pub turn: Turn,
+    /// Its id, which the row always has.
+    pub id: TurnId,
+    /// Seq of the first post it answers.
+    pub seq: u64,
+    /// The thread its posts lie in.
+    pub thread_root: Option<EntryId>,
+    /// Whether a person had it run.
+    pub by_person: bool,
+    /// When it may start, while it collects.
+    pub due_at: Option<Moment>,
+    /// When it took its unit of the hourly budgets.
+    pub taken_at: Option<Moment>,
+    /// How long the agent has worked.
+    pub clock: TurnClock,
+    /// Whether the room was told that it takes long.
+    pub is_late: bool,
+    /// Whether the room was told that it waits for a person.
+    pub has_asked: bool,
+    /// Whether its session has yet to be stopped.
+    pub to_cancel: bool,
+    /// Posts written in it with its session's token.
+    pub posts: u32,
+    /// Canvas changes made in it with its session's token.
+    pub canvas_ops: u32,
+    /// Its place in the order of recording; 0 before it is written.
+    pub number: u64,
+}
+
+impl Kept {
+    /// Where it stands in the room's ledger.
+    pub fn place(&self) -> TurnPlace {
+        TurnPlace {
+            seq: self.seq,
+            within: STORED_FROM + self.number,
+        }
+    }
+}
+
+/// Stored turns of a post stand before those that are made up for it.
+const STORED_FROM: u64 = 1 << 32;
+
+/// Writes a new turn; answers it with its place.
+///
+/// # Errors
+/// A fault when the engine refuses a row.
+pub fn insert(tx: &mut Tx<'_>, mut kept: Kept) -> Result<Kept> {
+    let turn = &kept.turn;
+    let number = tx.one(
+        "INSERT INTO turns (id, room_id, agent_author_id, seq, thread_root_id, triggers,
+           cascade_root_id, depth, state, rule, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING number",
+        (
+            kept.id.as_bytes(),
+            turn.room_id.as_bytes(),
+            turn.agent_author_id.as_bytes(),
+            stored(kept.seq),
+            kept.thread_root.as_ref().map(EntryId::as_bytes),
+            triggers(turn),
+            turn.cascade_root_id.as_bytes(),
+            turn.depth,
+            word_of(turn.state, &TurnState::WORDS),
+            word_of(turn.rule, &TurnRule::WORDS),
+            turn.created_at.as_millis(),
+        ),
+        |row| count(row, 0),
+    )?;
+    kept.number = number;
+    for entry in &kept.turn.trigger_entry_ids {
+        note_trigger(tx, *entry, number)?;
+    }
+    update(tx, &kept)?;
+    Ok(kept)
+}
+
+/// Has a turn answer one more post.
+///
+/// # Errors
+/// A fault when the engine refuses a row.
+pub fn add_trigger(tx: &mut Tx<'_>, kept: &mut Kept, entry: EntryId) -> Result<()> {
+    kept.turn.trigger_entry_ids.push(entry);
+    note_trigger(tx, entry, kept.number)?;
+    update(tx, kept)
+}
+
+fn note_trigger(tx: &mut Tx<'_>, entry: EntryId, number: u64) -> Result<()> {
+    tx.run(
+        "INSERT INTO turn_triggers (entry_id, number) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+        (entry.as_bytes(), stored(number)),
+    )?;
+    Ok(())
+}
+
+/// Writes everything of a turn that can change.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn update(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
+    let turn = &kept.turn;
+    let limit = turn.limit.as_ref().map(serde_json::to_string).transpose();
+    let limit = limit.map_err(|error| rows::broken("writing a turn's limit", error))?;
+    let millis = |at: Option<Moment>| at.map_or(Value::Null, |at| at.as_millis().into());
+    let id = |id: Option<[u8; 16]>| id.map_or(Value::Null, |id| id.to_vec().into());
+    let flag = |flag: bool| Value::from(i64::from(flag));
+    let values: [Value; 20] = [
+        triggers(turn).into(),
+        id(Some(*turn.cascade_root_id.as_bytes())),
+        i64::from(turn.depth).into(),
+        word_of(turn.state, &TurnState::WORDS).to_owned().into(),
+        word_of(turn.rule, &TurnRule::WORDS).to_owned().into(),
+        limit.map_or(Value::Null, Value::from),
+        id(turn.session_id.map(|session| *session.as_bytes())),
+        id(turn.reply_entry_id.map(|reply| *reply.as_bytes())),
+        millis(turn.started_at),
+        millis(turn.ended_at),
+        flag(kept.by_person),
+        millis(kept.due_at),
+        millis(kept.taken_at),
+        kept.clock.spent_ms.into(),
+        millis(kept.clock.since),
+        flag(kept.is_late),
+        flag(kept.has_asked),
+        flag(kept.to_cancel),
+        i64::from(kept.posts).into(),
+        i64::from(kept.canvas_ops).into(),
+    ];
+    tx.run(
+        "UPDATE turns SET triggers = $1, cascade_root_id = $2, depth = $3, state = $4, rule = $5,
+           limit_met = $6, session_id = $7, reply_entry_id = $8, started_at = $9, ended_at = $10,
+           by_person = $11, due_at = $12, taken_at = $13, clock_ms = $14, clock_since = $15,
+           is_late = $16, has_asked = $17, to_cancel = $18, posts = $19, canvas_ops = $20
+         WHERE number = $21",
+        params_from_iter(values.into_iter().chain([stored(kept.number).into()])),
+    )?;
+    Ok(())
+}
+
+/// A turn of a room whose first post lies above `floor`.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: TurnId) -> Result<Option<Kept>> {
+    db.first(
+        &format!("{SELECT} WHERE t.id = $1 AND t.room_id = $2 AND t.seq > $3"),
+        (id.as_bytes(), room.as_bytes(), stored(floor)),
+        read,
+    )
+}
+
+/// A turn.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn by_id(db: &Rx<'_>, id: TurnId) -> Result<Option<Kept>> {
+    db.first(&format!("{SELECT} WHERE t.id = $1"), [id.as_bytes()], read)
+}
+
+/// The stored turns of a room above `floor` that are asked for, newest first, one more than the
+/// limit if there are more.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn list(db: &Rx<'_>, room: RoomId, floor: u64, ask: &TurnsAsk) -> Result<Vec<Kept>> {
+    let mut sql = format!("{SELECT} WHERE t.room_id = $1 AND t.seq > $2");
+    let mut values: Vec<Value> = vec![room.as_bytes().to_vec().into(), stored(floor).into()];
+    let mut and = |condition: &str, value: Value| {
+        values.push(value);
+        let place = format!("${}", values.len());
+        sql.push_str(" AND ");
+        sql.push_str(&condition.replace('?', &place));
+    };
+    if let Some(agent) = ask.agent {
+        and("t.agent_author_id = ?", agent.as_bytes().to_vec().into());
+    }
+    if let Some(state) = ask.state {
+        let word = word_of(state, &TurnState::WORDS).to_owned();
+        and("t.state = ?", word.into());
+    }
+    if let Some(entry) = ask.entry {
+        let answers = "t.number IN (SELECT number FROM turn_triggers WHERE entry_id = ?)";
+        and(answers, entry.as_bytes().to_vec().into());
+    }
+    if let Some(below) = ask.below {
+        let seq = stored(below.seq);
+        and("t.seq <= ?", seq.into());
+        and("(t.seq < ?", seq.into());
+        let within = stored(below.within.saturating_sub(STORED_FROM));
+        sql.push_str(" OR t.number < $");
+        values.push(within.into());
+        sql.push_str(&values.len().to_string());
+        sql.push(')');
+    }
+    values.push((i64::from(ask.limit) + 1).into());
+    sql.push_str(" ORDER BY t.seq DESC, t.number DESC LIMIT $");
+    sql.push_str(&values.len().to_string());
+    db.all(&sql, params_from_iter(values), read)
+}
+
+/// Which agents have a stored turn for which of a room's posts from `seq` on.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn answered_from(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<HashSet<(EntryId, AuthorId)>> {
+    let pairs = db.all(
+        "SELECT g.entry_id, t.agent_author_id FROM entries e
+         JOIN turn_triggers g ON g.entry_id = e.id JOIN turns t ON t.number = g.number
+         WHERE e.room_id = $1 AND e.seq >= $2",
+        (room.as_bytes(), stored(seq)),
+        |row| {
+            Ok((
+                rows::id(row, 0, EntryId::from_bytes)?,
+                rows::id(row, 1, AuthorId::from_bytes)?,
+            ))
+        },
+    )?;
+    Ok(pairs.into_iter().collect())
+}
+
+/// An agent's turn that has yet to start and answers posts of this thread scope.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn pending_of(
+    db: &Rx<'_>,
+    room: RoomId,
+    agent: AuthorId,
+    thread_root: Option<EntryId>,
+) -> Result<Option<Kept>> {
+    db.first(
+        &format!(
+            "{SELECT} WHERE t.room_id = $1 AND t.agent_author_id = $2
+               AND t.state IN ('collecting', 'held') AND t.thread_root_id IS $3
+             ORDER BY t.number DESC LIMIT 1"
+        ),
+        (
+            room.as_bytes(),
+            agent.as_bytes(),
+            thread_root.as_ref().map(EntryId::as_bytes),
+        ),
+        read,
+    )
+}
+
+/// Every turn that has yet to start, in the order of recording.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn pending(db: &Rx<'_>) -> Result<Vec<Kept>> {
+    let order = "WHERE t.state IN ('collecting', 'held') ORDER BY t.number";
+    db.all(&format!("{SELECT} {order}"), [], read)
+}
+
+/// The turns of a room above `floor` that a snapshot shows: those that are not over, refused ones
+/// only of posts from `seq` on, in the order of recording.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn unfinished(db: &Rx<'_>, room: RoomId, floor: u64, seq: u64) -> Result<Vec<Turn>> {
+    db.all(
+        &format!(
+            "{SELECT} WHERE t.room_id = $1 AND t.seq > $2
+               AND (t.state IN ('collecting', 'held', 'running', 'waiting')
+                 OR (t.state = 'refused' AND t.seq >= $3)) ORDER BY t.number"
+        ),
+        (room.as_bytes(), stored(floor), stored(seq)),
+        |row| Ok(read(row)?.turn),
+    )
+}
+
+/// The turns that run or wait in a room, in the order of recording.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn live_in(db: &Rx<'_>, room: RoomId) -> Result<Vec<Turn>> {
+    db.all(
+        &format!(
+            "{SELECT} WHERE t.room_id = $1 AND t.state IN ('running', 'waiting') ORDER BY t.number"
+        ),
+        [room.as_bytes()],
+        |row| Ok(read(row)?.turn),
+    )
+}
+
+/// The agents that ever wrote in a room.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn agents_that_wrote(db: &Rx<'_>, room: RoomId) -> Result<HashSet<AuthorId>> {
+    let authors = db.all(
+        "SELECT p.author_id FROM posters p JOIN authors a ON a.id = p.author_id
+         WHERE p.room_id = $1 AND a.kind = 'agent'",
+        [room.as_bytes()],
+        |row| rows::id(row, 0, AuthorId::from_bytes),
+    )?;
+    Ok(authors.into_iter().collect())
+}
+
+/// Every turn that runs or waits, in the order of recording.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn live(db: &Rx<'_>) -> Result<Vec<Kept>> {
+    let order = "WHERE t.state IN ('running', 'waiting') ORDER BY t.number";
+    db.all(&format!("{SELECT} {order}"), [], read)
+}
+
+/// The turns of a room, or of one agent there, that run, wait or have yet to start.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn open(db: &Rx<'_>, room: RoomId, agent: Option<AuthorId>) -> Result<Vec<Kept>> {
+    db.all(
+        &format!(
+            "{SELECT} WHERE t.room_id = $1
+               AND t.state IN ('collecting', 'held', 'running', 'waiting')
+               AND ($2 IS NULL OR t.agent_author_id = $2) ORDER BY t.number"
+        ),
+        (room.as_bytes(), agent.as_ref().map(AuthorId::as_bytes)),
+        read,
+    )
+}
+
+/// An agent's turns in all rooms that run, wait or have yet to start.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn open_of_agent(db: &Rx<'_>, agent: AuthorId) -> Result<Vec<Kept>> {
+    db.all(
+        &format!(
+            "{SELECT} WHERE t.room_id IN (SELECT room_id FROM members WHERE author_id = $1)
+               AND t.agent_author_id = $1
+               AND t.state IN ('collecting', 'held', 'running', 'waiting') ORDER BY t.number"
+        ),
+        [agent.as_bytes()],
+        read,
+    )
+}
+
+/// How many turns of an agent run or wait, and whether one of them is in this room.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn at_work(db: &Rx<'_>, agent: AuthorId, room: RoomId) -> Result<(u64, bool)> {
+    db.one(
+        "SELECT COUNT(*), COALESCE(MAX(room_id = $1), 0) FROM turns
+         WHERE agent_author_id = $2 AND state IN ('running', 'waiting')",
+        (room.as_bytes(), agent.as_bytes()),
+        |row| Ok((count(row, 0)?, row.get(1)?)),
+    )
+}
+
+/// How many agents run or wait in each room where one does.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn working(db: &Rx<'_>) -> Result<HashMap<RoomId, u64>> {
+    let rooms = db.all(
+        "SELECT room_id, COUNT(DISTINCT agent_author_id) FROM turns
+         WHERE state IN ('running', 'waiting') GROUP BY room_id",
+        [],
+        |row| Ok((rows::id(row, 0, RoomId::from_bytes)?, count(row, 1)?)),
+    )?;
+    Ok(rooms.into_iter().collect())
+}
+
+/// How many automatic turns began in the hour after `since`, of a room or of all, and when the
+/// first of them did.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn taken(db: &Rx<'_>, room: Option<RoomId>, since: Moment) -> Result<(u32, Option<Moment>)> {
+    let read = |row: &Row<'_>| Ok((row.get(0)?, maybe_moment(row, 1)?));
+    match room {
+        None => db.one(
+            "SELECT COUNT(*), MIN(taken_at) FROM turns WHERE taken_at > $1",
+            [since.as_millis()],
+            read,
+        ),
+        Some(room) => db.one(
+            "SELECT COUNT(*), MIN(taken_at) FROM turns WHERE room_id = $1 AND taken_at > $2",
+            (room.as_bytes(), since.as_millis()),
+            read,
+        ),
+    }
+}
+
+/// How many turns an agent took in a cascade of a room, but for the one numbered `except`; those
+/// that have yet to start count when they were recorded before `before`.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn in_cascade(
+    db: &Rx<'_>,
+    cascade: EntryId,
+    room: RoomId,
+    agent: AuthorId,
+    except: u64,
+    before: u64,
+) -> Result<u32> {
+    db.one(
+        "SELECT COUNT(*) FROM turns
+         WHERE cascade_root_id = $1 AND room_id = $2 AND agent_author_id = $3 AND number <> $4
+           AND (started_at IS NOT NULL OR (state IN ('collecting', 'held') AND number < $5))",
+        (
+            cascade.as_bytes(),
+            room.as_bytes(),
+            agent.as_bytes(),
+            stored(except),
+            stored(before),
+        ),
+        |row| row.get(0),
+    )
+}
+
+/// Whether a room's cascade, or its hour, was told to be stopped: whether another turn than
+/// `except` was refused by one of these rules there since then.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn was_refused(
+    db: &Rx<'_>,
+    room: RoomId,
+    cascade: Option<EntryId>,
+    rules: [TurnRule; 2],
+    since: Moment,
+    except: u64,
+) -> Result<bool> {
+    let [one, other] = rules.map(|rule| word_of(rule, &TurnRule::WORDS));
+    let found = db.first(
+        "SELECT 1 FROM turns WHERE room_id = $1 AND state = 'refused'
+           AND ($2 IS NULL OR cascade_root_id = $2) AND rule IN ($3, $4)
+           AND created_at > $5 AND number <> $6 LIMIT 1",
+        (
+            room.as_bytes(),
+            cascade.as_ref().map(EntryId::as_bytes),
+            one,
+            other,
+            since.as_millis(),
+            stored(except),
+        ),
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
+/// The newest turn of an agent in a room before the one numbered `below`.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn newest_of(db: &Rx<'_>, room: RoomId, agent: AuthorId, below: u64) -> Result<Option<Kept>> {
+    db.first(
+        &format!(
+            "{SELECT} WHERE t.room_id = $1 AND t.agent_author_id = $2 AND t.number < $3
+             ORDER BY t.seq DESC, t.number DESC LIMIT 1"
+        ),
+        (room.as_bytes(), agent.as_bytes(), stored(below)),
+        read,
+    )
+}
+
+/// The newest turn that began in a session.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
+    db.first(
+        &format!("{SELECT} WHERE t.session_id = $1 ORDER BY t.number DESC LIMIT 1"),
+        [session.as_bytes()],
+        read,
+    )
+}
+
+/// The session that the turns of an agent in a room run in, if one ever ran.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn session_of(db: &Rx<'_>, room: RoomId, agent: AuthorId) -> Result<Option<SessionId>> {
+    db.first(
+        "SELECT session_id FROM turns
+         WHERE room_id = $1 AND agent_author_id = $2 AND session_id IS NOT NULL
+         ORDER BY seq DESC, number DESC LIMIT 1",
+        (room.as_bytes(), agent.as_bytes()),
+        |row| rows::id(row, 0, SessionId::from_bytes),
+    )
+}
+
+/// Turns that ended before their sessions did, in the order of recording.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn to_cancel(db: &Rx<'_>) -> Result<Vec<Kept>> {
+    let order = "WHERE t.to_cancel = 1 ORDER BY t.number";
+    db.all(&format!("{SELECT} {order}"), [], read)
+}
+
+/// An agent that belongs to a room, as far as turns ask.
+#[derive(Clone, Debug)]
+pub struct Attendant {
+    /// Its author.
+    pub author: AuthorId,
+    /// Its row in the registry.
+    pub agent: AgentId,
+    /// How it answers in the room.
+    pub mode: ResponseMode,
+    /// Its runtime's type.
+    pub runtime: String,
+    /// Whether it was taken off the registry.
+    pub is_retired: bool,
+    /// What it is called.
+    pub name: String,
+    /// Its handle.
+    pub handle: Option<Handle>,
+}
+
+/// The agents that belong to a room, by joining.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn attendants(db: &Rx<'_>, room: RoomId) -> Result<Vec<Attendant>> {
+    db.all(
+        "SELECT m.author_id, g.id, m.response_mode, g.runtime, g.retired_at, a.display_name,
+           h.handle
+         FROM members m JOIN authors a ON a.id = m.author_id
+         JOIN agents g ON g.id = a.agent_id
+         LEFT JOIN handles h ON h.author_id = m.author_id AND h.released_at IS NULL
+         WHERE m.room_id = $1 ORDER BY m.seen_from, m.author_id",
+        [room.as_bytes()],
+        |row| {
+            Ok(Attendant {
+                author: rows::id(row, 0, AuthorId::from_bytes)?,
+                agent: rows::id(row, 1, AgentId::from_bytes)?,
+                mode: word(row, 2, &ResponseMode::WORDS)?,
+                runtime: row.get(3)?,
+                is_retired: maybe_moment(row, 4)?.is_some(),
+                name: row.get(5)?,
+                handle: authors::maybe_handle(row, 6)?,
+            })
+        },
+    )
+}
+
+fn triggers(turn: &Turn) -> Vec<u8> {
+    let ids = turn.trigger_entry_ids.iter();
+    ids.flat_map(|id| *id.as_bytes()).collect()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
+    let triggers: Vec<u8> = row.get(3)?;
+    let (triggers, _) = triggers.as_chunks::<16>();
+    let limit: Option<LimitMet> = match row.get_ref(8)?.as_str_or_null()? {
+        Some(text) => Some(serde_json::from_str(text).map_err(|error| rows::unreadable(8, error))?),
+        None => None,
+    };
+    let id = rows::id(row, 0, TurnId::from_bytes)?;
+    Ok(Kept {
+        id,
+        turn: Turn {
+            id: Some(id),
+            room_id: rows::id(row, 1, RoomId::from_bytes)?,
+            agent_author_id: rows::id(row, 2, AuthorId::from_bytes)?,
+            trigger_entry_ids: triggers.iter().copied().map(EntryId::from_bytes).collect(),
+            cascade_root_id: rows::id(row, 4, EntryId::from_bytes)?,
+            depth: row.get(5)?,
+            state: word(row, 6, &TurnState::WORDS)?,
+            rule: word(row, 7, &TurnRule::WORDS)?,
+            limit,
+            session_id: rows::maybe_id(row, 9, SessionId::from_bytes)?,
+            reply_entry_id: rows::maybe_id(row, 10, EntryId::from_bytes)?,
+            created_at: moment(row, 11)?,
+            started_at: maybe_moment(row, 12)?,
+            ended_at: maybe_moment(row, 13)?,
+        },
+        seq: count(row, 14)?,
+        thread_root: rows::maybe_id(row, 15, EntryId::from_bytes)?,
+        by_person: row.get(16)?,
+        due_at: maybe_moment(row, 17)?,
+        taken_at: maybe_moment(row, 18)?,
+        clock: TurnClock {
+            spent_ms: row.get(19)?,
+            since: maybe_moment(row, 20)?,
+        },
+        is_late: row.get(21)?,
+        has_asked: row.get(22)?,
+        to_cancel: row.get(23)?,
+        posts: row.get(24)?,
+        canvas_ops: row.get(25)?,
+        number: count(row, 26)?,
+    })
+}

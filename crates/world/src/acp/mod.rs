@@ -1,0 +1,282 @@
+//! Speaking with a coding agent over the Agent Client Protocol, version 1 (JSON-RPC over stdio).
+//! Starts the process under its keeper, bounds what it may send, and turns what it says into the
+//! words of `domain`. What is done about what it says is `hall::sessions`.
+//!
+//! The protocol itself is crate `agent-client-protocol`; nothing outside this module names it.
+
+mod answers;
+mod codec;
+mod errors;
+mod link;
+mod process;
+mod reading;
+mod reply;
+mod sessions;
+mod tail;
+
+use std::path::PathBuf;
+
+use guildhall_domain::{
+    ids::AgentId,
+    interactions::Asked,
+    sessions::TurnOutcome,
+    transcript::{PlanEntry, ToolCallPatch},
+    usage::{Cost, Tokens},
+};
+
+pub use guildhall_domain::commands::AgentCommand;
+
+pub use self::{
+    errors::{EndKind, Ended, LinkError},
+    link::AgentLink,
+    process::{Running, launch},
+    reply::Reply,
+};
+use crate::{keeper::KeeperCommand, process_tree::ProcessTrees};
+
+/// How many things an agent said may wait for whoever listens; then it waits itself.
+pub const SAID_MAX: usize = 16;
+
+/// How to start one agent process.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program, a path or a name looked for in `PATH` of `env`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// The folder it starts in; absolute.
+    pub cwd: PathBuf,
+    /// Its complete environment, see [`crate::environment`].
+    pub env: Vec<(String, String)>,
+    /// The program it is kept by.
+    pub keeper: KeeperCommand,
+    /// The agent everything below the keeper counts as; `None` for a check of a runtime, whose
+    /// processes then count as nobody.
+    pub agent: Option<AgentId>,
+    /// Where the keeper is entered before the agent takes its first step.
+    pub trees: ProcessTrees,
+}
+
+/// What an agent said of itself when it was greeted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Initialized {
+    /// The program's name; `""` when it told none.
+    pub name: String,
+    /// Its version; `""` when it told none.
+    pub version: String,
+    /// Whether it can load an old session, replaying its history.
+    pub load_session: bool,
+    /// Whether it can take up an old session without a replay.
+    pub resume_session: bool,
+    /// Whether it can close a session.
+    pub close_session: bool,
+    /// Whether a prompt may carry embedded context.
+    pub embedded_context: bool,
+    /// Whether a prompt may carry images.
+    pub image: bool,
+    /// Whether it connects to MCP servers over HTTP.
+    pub mcp_http: bool,
+    /// Whether it connects to MCP servers over server-sent events.
+    pub mcp_sse: bool,
+}
+
+/// Which session to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    /// A new one.
+    New,
+    /// An old one by the agent's id, without its history: taken up where the agent offers that,
+    /// else loaded with the replay dropped.
+    Resume(String),
+    /// An old one by the agent's id; its history is replayed as updates.
+    Load(String),
+}
+
+/// A tool server a session connects to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum McpServer {
+    /// A program that speaks over its standard streams.
+    Stdio {
+        /// Its name for the agent.
+        name: String,
+        /// The program; absolute.
+        command: PathBuf,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables beside the agent's own.
+        env: Vec<(String, String)>,
+    },
+    /// An address.
+    Http {
+        /// Its name for the agent.
+        name: String,
+        /// Where it is.
+        url: String,
+        /// Headers to send along.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// A request for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenSession {
+    /// Its folder; absolute.
+    pub cwd: PathBuf,
+    /// Which one.
+    pub how: How,
+    /// The tool servers it connects to.
+    pub mcp_servers: Vec<McpServer>,
+}
+
+/// A session the agent opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// The agent's id of it.
+    pub session: String,
+    /// The modes it offers; empty when it has none, or has them as a config option.
+    pub modes: Vec<NativeMode>,
+    /// The mode in force, by modes or by the config option of category `mode`.
+    pub current_mode: Option<String>,
+    /// What can be set.
+    pub options: Vec<ConfigOption>,
+}
+
+/// A mode as the agent names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeMode {
+    /// Its id.
+    pub id: String,
+    /// What a person reads.
+    pub name: String,
+    /// More words, or `""`.
+    pub description: String,
+}
+
+/// Something of a session that can be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigOption {
+    /// Its id.
+    pub id: String,
+    /// What a person reads.
+    pub name: String,
+    /// `mode`, `model`, `thought_level`, the agent's own word, or `""`.
+    pub category: String,
+    /// What it is set to; `true` or `false` for a switch.
+    pub current: String,
+    /// What it may be set to.
+    pub values: Vec<ConfigValue>,
+}
+
+/// One value of a [`ConfigOption`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigValue {
+    /// What is set.
+    pub value: String,
+    /// What a person reads.
+    pub name: String,
+    /// More words, or `""`.
+    pub description: String,
+}
+
+/// Which config option is meant. Source: contract 3.6.4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionCategory {
+    /// The permission mode, where it is a config option: category `mode`.
+    Mode,
+    /// Category `model`.
+    Model,
+    /// Category `thought_level` or `thinking`.
+    Effort,
+}
+
+impl OptionCategory {
+    /// Whether an option of `category` is meant.
+    pub fn names(self, category: &str) -> bool {
+        match self {
+            Self::Mode => category == "mode",
+            Self::Model => category == "model",
+            Self::Effort => category == "thought_level" || category == "thinking",
+        }
+    }
+}
+
+/// The mode in force, where it is one of the options.
+pub fn mode_of(options: &[ConfigOption]) -> Option<String> {
+    let mode = options
+        .iter()
+        .find(|option| OptionCategory::Mode.names(&option.category));
+    mode.map(|option| option.current.clone())
+}
+
+/// A piece of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// What frames the message: where it comes from and who is there.
+    Context(String),
+    /// The message.
+    Text(String),
+}
+
+/// How a prompt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptEnd {
+    /// Why.
+    pub stop: TurnOutcome,
+    /// What it used, as the agent reported; what the figures cover is the profile's to say.
+    pub tokens: Option<Tokens>,
+}
+
+/// Something the agent said unasked.
+#[derive(Debug)]
+pub enum Said {
+    /// What happens in a session.
+    Update {
+        /// The agent's id of the session.
+        session: String,
+        /// What happens.
+        update: Update,
+    },
+    /// A question to a person.
+    Ask {
+        /// The agent's id of the session.
+        session: String,
+        /// What is asked.
+        asked: Asked,
+        /// What is told of the call it is about.
+        call: Option<ToolCallPatch>,
+        /// Where the answer goes; dropped, it answers "cancelled".
+        reply: Reply,
+    },
+}
+
+/// What happens in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Update {
+    /// More words.
+    Text(String),
+    /// More thoughts.
+    Thinking(String),
+    /// Something of a tool call.
+    ToolCall(ToolCallPatch),
+    /// The plan, as a whole.
+    Plan(Vec<PlanEntry>),
+    /// The slash commands the agent knows, as a whole.
+    Commands(Vec<AgentCommand>),
+    /// The agent switched its mode.
+    Mode(String),
+    /// What can be set, as a whole.
+    Options(Vec<ConfigOption>),
+    /// The agent named the session; `""` takes the name away.
+    Title(String),
+    /// How full its context is, in tokens.
+    Context {
+        /// Tokens in it.
+        used: u64,
+        /// Tokens it holds.
+        size: u64,
+    },
+    /// What the session cost so far.
+    Cost(Cost),
+    /// Something a person should know.
+    Notice(String),
+}

@@ -1,0 +1,417 @@
+//! The process behind a link: started under its keeper, driven, and ended in order.
+
+use std::{
+    fmt,
+    future::Future,
+    os::unix::process::ExitStatusExt,
+    pin::{Pin, pin},
+    process::{ExitStatus, Stdio},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use agent_client_protocol::{
+    self as acp, Client, JsonRpcNotification, Lines,
+    v1::schema::{CreateElicitationRequest, ElicitationMode, RequestPermissionRequest},
+};
+use guildhall_domain::{
+    interactions::{Answer, Asked},
+    limits::STOP_GRACE_S,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::mpsc,
+    time::timeout,
+};
+
+use super::{
+    AgentLink, EndKind, Ended, Launch, LinkError, Reply, SAID_MAX, Said, answers,
+    codec::{Flow, LineSink, LineStream, Marker},
+    link::Shared,
+    reading,
+};
+use crate::{environment::AGENT_TOKEN, process_tree, process_tree::Kept};
+
+/// How long the last words of a process that ended are read.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long what waits for the agent may take to be written once it shall end.
+const LAST_WRITE: Duration = Duration::from_millis(200);
+/// How long the keeper gets beyond the two graces it gives the agent.
+const KEEPER_GRACE: Duration = Duration::from_secs(1);
+const STOP_GRACE: Duration = Duration::from_secs(STOP_GRACE_S);
+
+/// Drives an agent's process until it has ended and nothing of its tree lives any more.
+/// Must be polled for anything to happen; dropped, it lets the keeper end the process.
+#[must_use = "nothing happens unless it is driven"]
+pub struct Running(Pin<Box<dyn Future<Output = Ended> + Send>>);
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Running")
+    }
+}
+
+impl Future for Running {
+    type Output = Ended;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+/// Starts an agent's process below a keeper.
+///
+/// The agent takes its first step when its keeper stands in `launch.trees`. A program that does
+/// not exist shows as [`Ended`] with exit code 127, and as the error of the first question.
+///
+/// # Errors
+/// [`LinkError::NotStarted`] when the keeper cannot be started, such as for a folder that is gone.
+pub async fn launch(
+    launch: Launch,
+) -> Result<(AgentLink, mpsc::Receiver<Said>, Running), LinkError> {
+    let started = |error: &std::io::Error| LinkError::not_started(&launch.program, error);
+    let mut keeper = keeper_command(&launch).spawn().map_err(|e| started(&e))?;
+    let pid = keeper.id().unwrap_or_default();
+    let kept = launch.trees.enter(pid, launch.agent);
+    let pipes = (
+        keeper.stdin.take(),
+        keeper.stdout.take(),
+        keeper.stderr.take(),
+    );
+    let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err(started(&std::io::Error::other("no pipes")));
+    };
+    // The keeper waits for one byte.
+    let go = stdin.write_all(b"\n").await;
+    go.map_err(|e| started(&e))?;
+    let shared = Arc::new(Shared::new(pid));
+    let (said, heard) = mpsc::channel(SAID_MAX);
+    let process = Process {
+        token: launch
+            .env
+            .iter()
+            .find(|(name, _)| name == AGENT_TOKEN)
+            .map(|(name, value)| format!("{name}={value}")),
+        keeper,
+        _kept: kept,
+        end: TellEnd(Arc::clone(&shared)),
+    };
+    let link = AgentLink {
+        shared: Arc::clone(&shared),
+    };
+    let running = Running(Box::pin(process.run(shared, (stdin, stdout, stderr), said)));
+    Ok((link, heard, running))
+}
+
+fn keeper_command(launch: &Launch) -> Command {
+    let mut command = Command::new(&launch.keeper.program);
+    command
+        .args(&launch.keeper.args)
+        .arg("--")
+        .arg(&launch.program)
+        .args(&launch.args)
+        .env_clear()
+        .envs(launch.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&launch.cwd)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Ctrl+C at the server's terminal is for the server.
+        .process_group(0)
+        // The keeper ends by itself when its pipe closes; a killed one could end nothing.
+        .kill_on_drop(false);
+    command
+}
+
+/// Tells everybody who waits that the process ended, also when nobody drives it any more.
+struct TellEnd(Arc<Shared>);
+
+impl TellEnd {
+    fn tell(&self, ended: Ended) {
+        self.0.ended.send_if_modified(|known| {
+            let is_news = known.is_none();
+            if is_news {
+                *known = Some(ended);
+            }
+            is_news
+        });
+    }
+}
+
+impl Drop for TellEnd {
+    fn drop(&mut self) {
+        self.tell(Ended {
+            kind: EndKind::Asked,
+            why: "the agent's process was given up".to_owned(),
+            code: None,
+        });
+    }
+}
+
+struct Process {
+    keeper: Child,
+    /// The agent's token as it stands in the environment of everything it started.
+    token: Option<String>,
+    end: TellEnd,
+    /// The keeper's place among the trees, until nothing below it lives.
+    _kept: Kept,
+}
+
+impl Process {
+    async fn run(
+        mut self,
+        shared: Arc<Shared>,
+        (stdin, stdout, stderr): (ChildStdin, ChildStdout, ChildStderr),
+        said: mpsc::Sender<Said>,
+    ) -> Ended {
+        let flow = Arc::new(Flow::default());
+        let talk = talk(&shared, Arc::clone(&flow), stdin, stdout, said);
+        let mut follow = pin!(follow(&shared, stderr));
+        let mut is_read = false;
+        let status = {
+            let mut life = pin!(live(&mut self.keeper, talk));
+            loop {
+                tokio::select! {
+                    status = life.as_mut() => break status,
+                    () = follow.as_mut(), if !is_read => is_read = true,
+                }
+            }
+        };
+        self.sweep(status);
+        if !is_read {
+            // What is not read in time is lost; it only explains.
+            let _ = timeout(LAST_WORDS, follow).await;
+        }
+        let ended = ended(&shared, &flow, status);
+        self.end.tell(ended.clone());
+        ended
+    }
+
+    /// Ends what a keeper left behind that was killed itself: all that carry the agent's token.
+    fn sweep(&self, status: Option<ExitStatus>) {
+        let is_keeper_killed = status.is_none_or(|status| status.signal().is_some());
+        if let Some(token) = &self.token
+            && is_keeper_killed
+        {
+            process_tree::kill_carrying(token);
+        }
+    }
+}
+
+async fn follow(shared: &Shared, stderr: ChildStderr) {
+    shared.tail.follow(stderr).await;
+}
+
+/// Talks until either side ends, then sees the keeper out.
+async fn live(keeper: &mut Child, talk: impl Future<Output = ()>) -> Option<ExitStatus> {
+    {
+        let mut talk = pin!(talk);
+        tokio::select! {
+            () = talk.as_mut() => {}
+            status = keeper.wait() => {
+                // What it wrote before it ended is still in the pipe.
+                let _ = timeout(LAST_WORDS, talk).await;
+                return status.ok();
+            }
+        }
+    }
+    // The pipes are closed now, which is the keeper's sign.
+    if let Ok(status) = timeout(2 * STOP_GRACE + KEEPER_GRACE, keeper.wait()).await {
+        return status.ok();
+    }
+    // A keeper that is stopped itself cannot end anything.
+    if let Some(pid) = keeper.id() {
+        process_tree::kill_below(pid);
+    }
+    // An error means that it ended already.
+    let _ = keeper.start_kill();
+    match timeout(KEEPER_GRACE, keeper.wait()).await {
+        Ok(status) => status.ok(),
+        Err(_) => None,
+    }
+}
+
+fn ended(shared: &Shared, flow: &Flow, status: Option<ExitStatus>) -> Ended {
+    let code = status.and_then(|status| {
+        status
+            .code()
+            .or_else(|| status.signal().map(|signal| 128 + signal))
+    });
+    let last_words = shared.tail.shown();
+    let told = |what: String| {
+        if last_words.is_empty() {
+            what
+        } else {
+            format!("{what}: {last_words}")
+        }
+    };
+    if let Some(fault) = flow.fault() {
+        return Ended {
+            kind: EndKind::Protocol,
+            why: format!("PROTOCOL_ERROR: the agent wrote {fault}"),
+            code,
+        };
+    }
+    if *shared.stop.borrow() {
+        return Ended {
+            kind: EndKind::Asked,
+            why: "the agent's process was stopped".to_owned(),
+            code,
+        };
+    }
+    let what = match code {
+        Some(code) => format!("the agent's process ended with exit code {code}"),
+        None => "the agent's process ended".to_owned(),
+    };
+    Ended {
+        kind: EndKind::Exited,
+        why: told(what),
+        code,
+    }
+}
+
+/// Any `session/update`, so that one this version cannot read costs nothing but itself.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonRpcNotification)]
+#[notification(method = "session/update")]
+#[serde(rename_all = "camelCase")]
+struct AnyUpdate {
+    session_id: String,
+    update: Value,
+}
+
+/// Drives the connection until either side ends it.
+async fn talk(
+    shared: &Arc<Shared>,
+    flow: Arc<Flow>,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    said: mpsc::Sender<Said>,
+) {
+    let transport = Lines::new(
+        LineSink::new(stdin, Arc::clone(&flow)),
+        LineStream::new(stdout, Arc::clone(&flow)),
+    );
+    let mut stop = shared.stop.subscribe();
+    let mut stopped = shared.stop.subscribe();
+    let ear = Ear {
+        shared: Arc::clone(shared),
+        said,
+    };
+    let (updates, permissions, forms) = (ear.clone(), ear.clone(), ear);
+    let conversation = Client
+        .v1()
+        .on_receive_notification(
+            async move |any: AnyUpdate, _| {
+                updates.update(any).await;
+                Ok(())
+            },
+            acp::on_receive_notification!(),
+        )
+        .on_receive_notification(
+            async move |_: Marker, _| {
+                flow.reached();
+                Ok(())
+            },
+            acp::on_receive_notification!(),
+        )
+        .on_receive_request(
+            async move |request: RequestPermissionRequest, responder, _| {
+                let (session, asked, call) = reading::permission(request);
+                let reply = Reply::permission(responder);
+                permissions.ask(session, asked, call, reply).await;
+                Ok(())
+            },
+            acp::on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: CreateElicitationRequest, responder, _| {
+                forms.form(&request, Reply::form(responder)).await;
+                Ok(())
+            },
+            acp::on_receive_request!(),
+        )
+        .connect_with(transport, async move |connection| {
+            shared.connection.send_replace(Some(connection.clone()));
+            tokio::select! {
+                // An error means that every link is gone, which is a stop as well.
+                _ = stop.wait_for(|stop| *stop) => {}
+                () = connection.incoming_closed() => {}
+            }
+            Ok(())
+        });
+    let patience = async {
+        let _ = stopped.wait_for(|stop| *stop).await;
+        // An agent that takes nothing does not get what still waits for it.
+        let _ = timeout(LAST_WRITE, std::future::pending::<()>()).await;
+    };
+    tokio::select! {
+        // Why it ended stands in `flow` and in the exit code.
+        _ = conversation => {}
+        () = patience => {}
+    }
+}
+
+/// Hands on what an agent says. It runs within the dispatch of messages, and waits for nothing
+/// but room: that is what slows an agent down that says more than is listened to.
+#[derive(Clone)]
+struct Ear {
+    shared: Arc<Shared>,
+    said: mpsc::Sender<Said>,
+}
+
+impl Ear {
+    async fn update(&self, any: AnyUpdate) {
+        let session = any.session_id;
+        for update in reading::updates(any.update) {
+            if self.shared.sessions.passes(&session, &update) {
+                let session = session.clone();
+                self.hand_on(Said::Update { session, update }).await;
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        session: String,
+        asked: Asked,
+        call: Option<guildhall_domain::transcript::ToolCallPatch>,
+        reply: Reply,
+    ) {
+        self.hand_on(Said::Ask {
+            session,
+            asked,
+            call,
+            reply,
+        })
+        .await;
+    }
+
+    async fn form(&self, request: &CreateElicitationRequest, reply: Reply) {
+        let (scope, questions) = match &request.mode {
+            ElicitationMode::Form(form) => (&form.scope, answers::questions(form)),
+            ElicitationMode::Url(url) => (&url.scope, vec![answers::link(url, &request.message)]),
+            // A form of a later protocol that nobody here can fill in.
+            _ => return reply.send(Answer::Cancelled),
+        };
+        let named = answers::scope(scope);
+        let only = || Some((self.shared.sessions.only()?, None));
+        let Some((session, tool_call_id)) = named.or_else(only) else {
+            return reply.send(Answer::Cancelled);
+        };
+        let asked = Asked::Form {
+            tool_call_id,
+            message: request.message.clone(),
+            questions,
+        };
+        self.ask(session, asked, None, reply).await;
+    }
+
+    async fn hand_on(&self, said: Said) {
+        // Nobody listens any more: a question dropped here is answered "cancelled".
+        let _ = self.said.send(said).await;
+    }
+}

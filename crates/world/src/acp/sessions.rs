@@ -1,0 +1,144 @@
+//! What the link must remember of each session: how its mode is set, and whose replay is dropped.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{ConfigOption, NativeMode, Opened, OptionCategory, Update};
+
+/// The sessions of one agent process, by the agent's id.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    // A std mutex: held for a look-up and never over an await.
+    known: Mutex<BTreeMap<String, Facts>>,
+}
+
+#[derive(Debug, Default)]
+struct Facts {
+    modes: Vec<NativeMode>,
+    options: Vec<ConfigOption>,
+    /// It is being loaded and its history is not wanted.
+    is_replaying: bool,
+}
+
+/// How a mode or another option is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By `session/set_mode`.
+    Mode,
+    /// By the config option of this id.
+    Option(String),
+    /// By the switch of this id.
+    Switch(String),
+}
+
+impl Sessions {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Facts>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn opened(&self, opened: &Opened) {
+        self.known().insert(
+            opened.session.clone(),
+            Facts {
+                modes: opened.modes.clone(),
+                options: opened.options.clone(),
+                is_replaying: false,
+            },
+        );
+    }
+
+    pub(super) fn closed(&self, session: &str) {
+        self.known().remove(session);
+    }
+
+    /// From now on `session` replays its history, or does no more.
+    pub(super) fn replays(&self, session: &str, is_replaying: bool) {
+        self.known()
+            .entry(session.to_owned())
+            .or_default()
+            .is_replaying = is_replaying;
+    }
+
+    /// The one session there is, for a question that names none.
+    pub(super) fn only(&self) -> Option<String> {
+        let known = self.known();
+        let mut names = known.keys();
+        match (names.next(), names.next()) {
+            (Some(name), None) => Some(name.clone()),
+            (Some(_), Some(_)) | (None, _) => None,
+        }
+    }
+
+    pub(super) fn options_changed(&self, session: &str, options: &[ConfigOption]) {
+        if let Some(facts) = self.known().get_mut(session) {
+            facts.options = options.to_vec();
+        }
+    }
+
+    /// Whether an update goes on to whoever listens; notes what it changes.
+    pub(super) fn passes(&self, session: &str, update: &Update) -> bool {
+        if let Update::Options(options) = update {
+            self.options_changed(session, options);
+        }
+        let is_history = match update {
+            Update::Text(_)
+            | Update::Thinking(_)
+            | Update::ToolCall(_)
+            | Update::Plan(_)
+            | Update::Notice(_) => true,
+            Update::Commands(_)
+            | Update::Mode(_)
+            | Update::Options(_)
+            | Update::Title(_)
+            | Update::Context { .. }
+            | Update::Cost(_) => false,
+        };
+        let is_replaying = |facts: &Facts| facts.is_replaying;
+        !is_history || !self.known().get(session).is_some_and(is_replaying)
+    }
+
+    /// How to set the mode.
+    pub(super) fn way_to_mode(&self, session: &str) -> Option<Way> {
+        let has_modes = self
+            .known()
+            .get(session)
+            .is_some_and(|facts| !facts.modes.is_empty());
+        if has_modes {
+            Some(Way::Mode)
+        } else {
+            self.way_to(session, OptionCategory::Mode, None)
+        }
+    }
+
+    /// How to set an option of `category` to `value`, when that is offered.
+    pub(super) fn way_to(
+        &self,
+        session: &str,
+        category: OptionCategory,
+        value: Option<&str>,
+    ) -> Option<Way> {
+        let known = self.known();
+        let option = known
+            .get(session)?
+            .options
+            .iter()
+            .find(|option| category.names(&option.category))?;
+        let is_offered =
+            value.is_none_or(|value| option.values.iter().any(|known| known.value == value));
+        let is_switch = option
+            .values
+            .iter()
+            .map(|value| value.value.as_str())
+            .eq(["true", "false"]);
+        is_offered.then(|| {
+            let id = option.id.clone();
+            if is_switch {
+                Way::Switch(id)
+            } else {
+                Way::Option(id)
+            }
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! The last words of an agent's standard error, kept to explain why it failed.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Bytes that are kept.
+const TAIL_BYTES_MAX: usize = 8 * 1_024;
+/// Bytes that are shown in a sentence.
+const SHOWN_BYTES_MAX: usize = 600;
+/// Bytes read at once.
+const CHUNK_BYTES: usize = 4 * 1_024;
+
+/// What was written last.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    // A std mutex: held for a copy and never over an await.
+    bytes: Mutex<VecDeque<u8>>,
+}
+
+impl Tail {
+    /// Reads until the end, so that the writer never waits for us.
+    pub(super) async fn follow(&self, mut source: impl AsyncRead + Unpin) {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        // An error is an end as well: there is nobody else to tell.
+        while let Ok(count @ 1..) = source.read(&mut chunk).await {
+            let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            bytes.extend(chunk.iter().take(count));
+            let excess = bytes.len().saturating_sub(TAIL_BYTES_MAX);
+            bytes.drain(..excess);
+        }
+    }
+
+    /// The end of it as plain text, or `""`.
+    pub(super) fn shown(&self) -> String {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: Vec<u8> = bytes.iter().copied().collect();
+        let text: String = String::from_utf8_lossy(&bytes)
+            .chars()
+            .filter(|c| !c.is_control() || *c == '\n')
+            .collect();
+        let text = text.trim();
+        let start = text.ceil_char_boundary(text.len().saturating_sub(SHOWN_BYTES_MAX));
+        text.get(start..).unwrap_or_default().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_end_of_a_long_story_is_kept() {
+        let tail = Tail::default();
+        let story = format!("{}the reason", "x".repeat(100_000));
+        tail.follow(story.as_bytes()).await;
+        assert_eq!(tail.bytes.lock().unwrap().len(), TAIL_BYTES_MAX);
+        assert_eq!(tail.shown().len(), SHOWN_BYTES_MAX);
+        assert!(tail.shown().ends_with("the reason"));
+    }
+
+    #[tokio::test]
+    async fn control_characters_are_not_shown() {
+        let tail = Tail::default();
+        tail.follow(&b"\x1b[31mred\x1b[0m\nand more\n"[..]).await;
+        assert_eq!(tail.shown(), "[31mred[0m\nand more");
+    }
+}

@@ -1,0 +1,175 @@
+//! The environment of an agent's process: built from nothing, so that nothing leaks in.
+//! Pure; what the provider's variables are is the runtime's profile to say.
+
+use std::collections::BTreeMap;
+
+/// The variable that holds the agent's own token.
+pub const AGENT_TOKEN: &str = "GUILDHALL_AGENT_TOKEN";
+/// The variable that holds the server's address.
+pub const URL: &str = "GUILDHALL_URL";
+/// Every variable of ours begins like this.
+const OURS: &str = "GUILDHALL_";
+
+/// Variables every agent may have. Source: contract 3.3.2.
+const PASSED: [&str; 24] = [
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "TZ",
+    "TERM",
+    "TMPDIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "FTP_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "ftp_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+];
+/// Families of variables every agent may have.
+const PASSED_FAMILIES: [&str; 2] = ["LC_", "XDG_"];
+
+/// What an agent's environment is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// The server's own.
+    pub server: &'a BTreeMap<String, String>,
+    /// Names of variables the runtime's provider reads; a name that ends in `*` is a family.
+    pub provider: &'a [String],
+    /// What the runtime's profile sets; it wins over the server's.
+    pub profile: &'a [(String, String)],
+    /// The server's address.
+    pub url: &'a str,
+    /// The process token; `None` for a check of a runtime, which is nobody.
+    pub token: Option<&'a str>,
+}
+
+/// The complete environment, ordered by name: what stands in the lists, and nothing else.
+///
+/// No variable of ours comes through but the two that are made here, whoever names it.
+///
+/// Source: contract 3.3.2, 3.12 (9).
+pub fn of_agent(sources: Sources<'_>) -> Vec<(String, String)> {
+    let is_passed = |name: &str| {
+        PASSED.contains(&name)
+            || PASSED_FAMILIES
+                .iter()
+                .any(|family| name.starts_with(family))
+            || sources.provider.iter().any(|known| names(known, name))
+    };
+    let passed = sources
+        .server
+        .iter()
+        .filter(|(name, _)| is_passed(name))
+        .chain(sources.profile.iter().map(|(name, value)| (name, value)))
+        .filter(|(name, _)| !name.starts_with(OURS));
+    let mut made: BTreeMap<String, String> = passed
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    made.insert(URL.to_owned(), sources.url.to_owned());
+    if let Some(token) = sources.token {
+        made.insert(AGENT_TOKEN.to_owned(), token.to_owned());
+    }
+    made.into_iter().collect()
+}
+
+fn names(known: &str, name: &str) -> bool {
+    match known.strip_suffix('*') {
+        Some(family) => !family.is_empty() && name.starts_with(family),
+        None => known == name,
+    }
+}
+
+/// This process's own environment, less what is not text.
+pub fn of_server() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(server: &[(&str, &str)], provider: &[&str], profile: &[(&str, &str)]) -> Vec<String> {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let server = server.iter().map(own).collect();
+        let provider: Vec<_> = provider.iter().map(|name| (*name).to_owned()).collect();
+        let profile: Vec<_> = profile.iter().map(own).collect();
+        of_agent(Sources {
+            server: &server,
+            provider: &provider,
+            profile: &profile,
+            url: "http://127.0.0.1:1",
+            token: Some("gha_x"),
+        })
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .filter(|line| !line.starts_with("GUILDHALL_URL=http://127.0.0.1:1"))
+        .filter(|line| line != "GUILDHALL_AGENT_TOKEN=gha_x")
+        .collect()
+    }
+
+    #[test]
+    fn only_what_is_listed_comes_through() {
+        for name in PASSED {
+            assert_eq!(made(&[(name, "v")], &[], &[]), [format!("{name}=v")]);
+        }
+        for name in ["LC_ALL", "LC_TIME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
+            assert_eq!(made(&[(name, "v")], &[], &[]), [format!("{name}=v")]);
+        }
+        for name in [
+            "IS_SANDBOX",
+            "CLAUDECODE",
+            "SSH_AUTH_SOCK",
+            "LD_PRELOAD",
+            "NODE_OPTIONS",
+            "ANTHROPIC_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "GUILDHALL_DATA_DIR",
+            "GUILDHALL_API_KEY",
+            "GUILDHALL_COOKIE",
+            "GUILDHALL_METRICS_TOKEN",
+            "PATHS",
+            "LANGUAGE",
+            "home",
+        ] {
+            assert!(made(&[(name, "v")], &[], &[]).is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_profile_names_what_its_provider_reads_and_sets_what_it_likes() {
+        let server = [("OPENAI_API_KEY", "k"), ("OTHER", "o"), ("PATH", "/bin")];
+        assert_eq!(
+            made(&server, &["OPENAI_*"], &[("PATH", "/opt"), ("X", "1")]),
+            ["OPENAI_API_KEY=k", "PATH=/opt", "X=1"]
+        );
+        assert_eq!(made(&server, &["OTHER"], &[]), ["OTHER=o", "PATH=/bin"]);
+        assert_eq!(made(&server, &["*"], &[]), ["PATH=/bin"]);
+    }
+
+    #[test]
+    fn no_variable_of_ours_comes_through_by_any_name() {
+        let server = [
+            ("GUILDHALL_API_KEY", "k"),
+            ("GUILDHALL_AGENT_TOKEN", "stale"),
+        ];
+        let profile = [
+            ("GUILDHALL_AGENT_TOKEN", "evil"),
+            ("GUILDHALL_LOG", "debug"),
+        ];
+        assert!(made(&server, &["GUILDHALL_*", "GUILDHALL_API_KEY"], &profile).is_empty());
+    }
+}

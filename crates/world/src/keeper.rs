@@ -1,0 +1,304 @@
+//! The keeper: a tiny process between the server and one agent, which leaves nothing alive.
+//! It is the child subreaper of everything the agent starts, and ends all of it when the server
+//! closes the agent's standard input, ends, or is killed. It passes the streams through unread.
+//!
+//! The only place that waits for any child: the server never does.
+
+use std::{ffi::OsString, path::PathBuf};
+
+/// The word of the hidden subcommand.
+pub const SUBCOMMAND: &str = "keeper";
+
+/// The program agents are kept by: this one, called with [`SUBCOMMAND`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeeperCommand {
+    /// The program; absolute, because it is started in the agent's folder.
+    pub program: PathBuf,
+    /// What comes before `--` and the agent's own command.
+    pub args: Vec<OsString>,
+}
+
+impl KeeperCommand {
+    /// This very program, also when its file was replaced meanwhile.
+    pub fn own() -> Self {
+        #[cfg(target_os = "linux")]
+        let program = PathBuf::from("/proc/self/exe");
+        #[cfg(not(target_os = "linux"))]
+        let program = std::env::current_exe().unwrap_or_default();
+        Self {
+            program,
+            args: vec![SUBCOMMAND.into()],
+        }
+    }
+}
+
+/// Exit code of a keeper that could not do its work.
+const FAILED: u8 = 126;
+/// Exit code when the agent's program could not be started, as shells have it.
+const NOT_STARTED: u8 = 127;
+
+/// Keeps `command` (the program, then its arguments) until it and everything below it has ended.
+///
+/// Answers the agent's exit code, 128 and the signal when one ended it. Blocks; the process must
+/// have no other children and nothing else to do.
+///
+/// Source: contract 3.3.2.
+pub fn keep(command: &[OsString]) -> u8 {
+    match imp::keep(command) {
+        Ok(code) => code,
+        Err(failure) => {
+            complain(&failure.what);
+            failure.code
+        }
+    }
+}
+
+struct Failure {
+    code: u8,
+    what: String,
+}
+
+fn failed(doing: &str) -> impl Fn(std::io::Error) -> Failure {
+    move |error| Failure {
+        code: FAILED,
+        what: format!("{doing}: {error}"),
+    }
+}
+
+fn complain(what: &str) {
+    use std::io::Write;
+    // The server reads it as the agent's last words; one that is gone reads nothing.
+    let _ = writeln!(std::io::stderr(), "{what}");
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use super::{FAILED, Failure, OsString};
+
+    pub(super) fn keep(_: &[OsString]) -> Result<u8, Failure> {
+        Err(Failure {
+            code: FAILED,
+            what: "agents run on Linux only".to_owned(),
+        })
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use std::{
+        fs::File,
+        io,
+        os::{
+            fd::{AsFd, OwnedFd},
+            unix::process::CommandExt,
+        },
+        process::Command,
+        time::Duration,
+    };
+
+    use guildhall_domain::limits::STOP_GRACE_S;
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+    use rustix::process::{
+        DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, getppid,
+        kill_process_group, pidfd_open, set_child_subreaper, set_dumpable_behavior, wait,
+    };
+    use tokio::{
+        signal::unix::{Signal as Signals, SignalKind, signal},
+        sync::oneshot,
+        time::timeout,
+    };
+
+    use super::{Failure, NOT_STARTED, OsString, failed};
+    use crate::process_tree;
+
+    const STOP_GRACE: Duration = Duration::from_secs(STOP_GRACE_S);
+    /// How often the tree is read again while it is being killed.
+    const KILL_AGAIN: Duration = Duration::from_millis(20);
+
+    pub(super) fn keep(command: &[OsString]) -> Result<u8, Failure> {
+        // Taken before anything can happen to it.
+        let server = getppid();
+        set_child_subreaper(Some(getpid())).map_err(|e| failed("becoming subreaper")(e.into()))?;
+        // No process of the agent shall open our descriptors or hold us up.
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .map_err(|e| failed("making memory private")(e.into()))?;
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(failed("starting"))?
+            .block_on(async {
+                let server = server
+                    .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+                    .filter(|_| getppid() == server);
+                let mut ends = Ends::watch(server).map_err(failed("listening"))?;
+                let mut deaths = signal(SignalKind::child()).map_err(failed("listening"))?;
+                if !may_begin().map_err(failed("waiting for the server"))? {
+                    return Ok(0);
+                }
+                Ok(Keeper::start(command)?
+                    .see_out(&mut ends, &mut deaths)
+                    .await)
+            })
+    }
+
+    /// Waits for the one byte that says that the server knows of us; false when it went instead.
+    fn may_begin() -> io::Result<bool> {
+        let mut byte = [0; 1];
+        Ok(rustix::io::read(io::stdin(), &mut byte)? == 1)
+    }
+
+    /// Everything that can tell a keeper to end the agent.
+    struct Ends {
+        /// Answers when the server lets go of our pipe, or has ended.
+        let_go: oneshot::Receiver<()>,
+        terminate: Signals,
+        interrupt: Signals,
+        hang_up: Signals,
+    }
+
+    impl Ends {
+        fn watch(server: Option<OwnedFd>) -> io::Result<Self> {
+            let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+            let (tell, let_go) = oneshot::channel();
+            // A thread, because a runtime may watch a descriptor only by unsafe means; it ends
+            // with the process.
+            std::thread::Builder::new().spawn(move || {
+                wait_for_end(&stdin, server.as_ref());
+                // Nobody listens any more when the agent ended first.
+                let _ = tell.send(());
+            })?;
+            Ok(Self {
+                let_go,
+                terminate: signal(SignalKind::terminate())?,
+                interrupt: signal(SignalKind::interrupt())?,
+                hang_up: signal(SignalKind::hangup())?,
+            })
+        }
+
+        /// Waits until the agent shall end. Every branch only waits: cancel-safe.
+        async fn come(&mut self) {
+            tokio::select! {
+                // An error is no reason to leave anything alive.
+                _ = &mut self.let_go => {}
+                _ = self.terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
+                _ = self.hang_up.recv() => {}
+            }
+        }
+    }
+
+    /// Blocks until nobody can write to `stdin` any more, or the server has ended.
+    fn wait_for_end(stdin: &OwnedFd, server: Option<&OwnedFd>) {
+        let Some(server) = server else {
+            return;
+        };
+        loop {
+            // Data is the agent's to read: only the end is of interest, and comes unasked.
+            let mut watched = [
+                PollFd::new(stdin, PollFlags::empty()),
+                PollFd::new(server, PollFlags::IN),
+            ];
+            match poll(&mut watched, None) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => return,
+            }
+        }
+    }
+
+    struct Keeper {
+        agent: Pid,
+        /// How the agent ended.
+        status: Option<WaitStatus>,
+        /// Whether no child is left at all, and so nothing below.
+        is_alone: bool,
+    }
+
+    impl Keeper {
+        fn start(command: &[OsString]) -> Result<Self, Failure> {
+            let not_started = |error: io::Error| Failure {
+                code: NOT_STARTED,
+                what: format!(
+                    "{} could not be started: {error}",
+                    command
+                        .first()
+                        .map_or_else(Default::default, |program| program.to_string_lossy())
+                ),
+            };
+            let (program, args) = command
+                .split_first()
+                .ok_or_else(|| not_started(io::ErrorKind::InvalidInput.into()))?;
+            let child = Command::new(program)
+                .args(args)
+                .process_group(0)
+                .spawn()
+                .map_err(not_started)?;
+            // Its end must show as the end of the agent's own output.
+            let nowhere = File::options().write(true).open("/dev/null");
+            let closed = nowhere.and_then(|file| Ok(rustix::stdio::dup2_stdout(file)?));
+            closed.map_err(failed("letting go of the output"))?;
+            Ok(Self {
+                agent: Pid::from_child(&child),
+                status: None,
+                is_alone: false,
+            })
+        }
+
+        /// Waits for the agent's end, or brings it about, and leaves nothing alive.
+        async fn see_out(mut self, ends: &mut Ends, deaths: &mut Signals) -> u8 {
+            let is_over = tokio::select! {
+                () = self.agent_ends(deaths) => true,
+                () = ends.come() => false,
+            };
+            if !is_over && !self.ends_within(deaths, STOP_GRACE).await {
+                // An error means that the group is empty.
+                let _ = kill_process_group(self.agent, Signal::TERM);
+                self.ends_within(deaths, STOP_GRACE).await;
+            }
+            while !self.is_alone {
+                process_tree::kill_below(std::process::id());
+                // Whichever comes first: somebody died, or somebody was missed.
+                let _ = timeout(KILL_AGAIN, deaths.recv()).await;
+                self.reap();
+            }
+            self.code()
+        }
+
+        async fn ends_within(&mut self, deaths: &mut Signals, grace: Duration) -> bool {
+            timeout(grace, self.agent_ends(deaths)).await.is_ok()
+        }
+
+        /// Waits for the agent's own process; others that came to us are reaped on the way.
+        async fn agent_ends(&mut self, deaths: &mut Signals) {
+            self.reap();
+            while self.status.is_none() && deaths.recv().await.is_some() {
+                self.reap();
+            }
+        }
+
+        /// Takes note of every child that has ended.
+        fn reap(&mut self) {
+            loop {
+                match wait(WaitOptions::NOHANG) {
+                    Ok(Some((pid, status))) if pid == self.agent => self.status = Some(status),
+                    Ok(Some(_)) | Err(Errno::INTR) => {}
+                    Ok(None) => return,
+                    Err(_) => {
+                        self.is_alone = true;
+                        return;
+                    }
+                }
+            }
+        }
+
+        fn code(&self) -> u8 {
+            let code = self.status.and_then(|status| {
+                let signal = status.terminating_signal().map(|signal| 128 + signal);
+                status.exit_status().or(signal)
+            });
+            // Both are below 256 as the kernel has them.
+            code.and_then(|code| u8::try_from(code).ok())
+                .unwrap_or(super::FAILED)
+        }
+    }
+}

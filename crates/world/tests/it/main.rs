@@ -1,0 +1,12 @@
+//! The world's ports against the real thing: processes, pipes and signals.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test says what went wrong by failing"
+)]
+
+mod acp;
+mod keeper;
+mod puppets;
