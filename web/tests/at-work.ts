@@ -1,6 +1,6 @@
 /** What people do with agents at work, as the specs do it. */
 
-import type { Session } from '../src/api/agents-at-work';
+import type { Session } from '../src/api/types';
 import { expect, type House } from './house';
 import type { Locator, Page } from '@playwright/test';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test as base, expect, type Browser, type BrowserContext, type Page } from '@playwright/test';
 
-import type { Agent, Author, Entry, Room } from '../src/api/types';
+import type { Agent, Author, Entry, ResponseMode, Room } from '../src/api/types';
 
 const BINARY = resolve(process.env.GUILDHALL_BIN ?? '../target/debug/guildhall');
 
@@ -113,9 +113,12 @@ export class House {
 
   me = () => this.get<Author>('/api/rooms/authors/me');
 
-  /** Registers an agent and mints a token: from here on a program can speak as it. */
-  async agent(name: string): Promise<AgentVoice> {
-    const agent = await this.post<Agent>('/api/agents', { name, cwd: this.folder(name), runtime: 'rehearsal' });
+  /**
+   * Registers an agent and mints a token: from here on a program can speak as it.
+   * It is silent, so that in a room it says only what the test says for it.
+   */
+  async agent(name: string, responseMode: ResponseMode = 'silent'): Promise<AgentVoice> {
+    const agent = await this.post<Agent>('/api/agents', { name, cwd: this.folder(name), runtime: 'rehearsal', responseMode });
     const { token } = await this.post<{ token: string }>(`/api/agents/${agent.id}/tokens`, { label: 'test' });
     return new AgentVoice(this, agent, token);
   }

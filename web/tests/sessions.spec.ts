@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Session } from '../src/api/agents-at-work';
+import type { Session } from '../src/api/types';
 import { answer, call, cards, openSession, pending, plan, prompt, send, tell } from './at-work';
 import { expect, live, test } from './house';
 

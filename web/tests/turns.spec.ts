@@ -2,7 +2,7 @@ import { expect, say, test, texts } from './house';
 
 test('a named agent answers, and the ledger says why', async ({ house, windows }) => {
   const team = await house.team();
-  await house.agent('Scribe');
+  await house.agent('Scribe', 'engaged');
   const page = await windows.open(`/rooms/${team.id}`);
   await say(page, '@scribe please\n#say The west wall stands.');
   await expect.poll(() => texts(page)).toContain('The west wall stands.');
@@ -16,7 +16,7 @@ test('a named agent answers, and the ledger says why', async ({ house, windows }
 
 test('a turn that a limit refused says so with its count, and a person may run it', async ({ house, windows }) => {
   const room = await house.post<{ id: string }>('/api/rooms', { kind: 'channel', title: 'Quarry' });
-  const scribe = await house.agent('Scribe');
+  const scribe = await house.agent('Scribe', 'engaged');
   await house.post(`/api/rooms/${room.id}/members`, { authorId: scribe.agent.authorId });
   await house.patch(`/api/rooms/${room.id}`, { turnLimitsEnabled: true, maxAgentDepth: 0 });
   const page = await windows.open(`/rooms/${room.id}`);
@@ -30,7 +30,7 @@ test('a turn that a limit refused says so with its count, and a person may run i
 
 test('an agent at work is shown with its session, and all can be stopped', async ({ house, windows }) => {
   const team = await house.team();
-  await house.agent('Scribe');
+  await house.agent('Scribe', 'engaged');
   const page = await windows.open(`/rooms/${team.id}`);
   await say(page, '@scribe\n#hang');
   const line = page.getByRole('list', { name: 'Agents at work here' });

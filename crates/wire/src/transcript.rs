@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = MessageRole)]
 pub enum Role {
     /// A person, or a room's post handed to the agent.
     User,
@@ -122,6 +123,7 @@ pub enum Part {
         /// Its name.
         name: String,
         /// Its media type.
+        #[serde(rename = "mediaType")] // The document does not follow `rename_all_fields`.
         media_type: String,
         /// Its size in bytes.
         size: u64,
@@ -307,8 +309,10 @@ pub enum ToolContent {
         path: String,
         /// Its text before; null for a new file.
         #[schema(required = true)]
+        #[serde(rename = "oldText")] // The document does not follow `rename_all_fields`.
         old_text: Option<String>,
         /// Its text after.
+        #[serde(rename = "newText")]
         new_text: String,
     },
     /// Something this version does not show.

@@ -18,13 +18,13 @@ export type ChangeDocument = { content?: Content; pinned?: boolean; activate?: b
 
 type Answer<Body> = { data?: Body; error?: unknown; response: Response };
 
-const http = createClient<paths>({ baseUrl: location.origin, headers: { accept: 'application/json' } });
+export const http = createClient<paths>({ baseUrl: location.origin, headers: { accept: 'application/json' } });
 
 /** Hears every refusal: whichever call finds out first tells that one is signed out. */
 export const onRefusal = new Set<(refusal: ApiError) => void>();
 
 /** Entries a page holds at most, and authors alike. Source: contract 1.6. */
-const PAGE_MAX = 200;
+export const PAGE_MAX = 200;
 
 export async function reading<Body>(asked: Promise<Answer<Body>>): Promise<Reading<Body>> {
   let answer: Answer<Body>;

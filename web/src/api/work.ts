@@ -1,96 +1,78 @@
-/** The calls of agents at work: one function an operation, each body shaped as `agents-at-work` says. */
+/** The calls of agents at work, one function an operation: sessions, asks, tasks, commands, runtimes, turns, usage. */
 
-import { changed, reading, type Reading } from './client';
-import type * as Work from './agents-at-work';
+import { changed, http, PAGE_MAX, reading } from './client';
+import type { Answers, ChangeSession, OpenSession, UsageGroup } from './types';
 
-type Query = Record<string, string | number | boolean | undefined>;
-
-async function ask<Body>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<{ data?: Body; error?: unknown; response: Response }> {
-  const response = await fetch(path, {
-    method,
-    headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const read = (): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      return undefined;
-    }
-  };
-  return response.ok ? { data: read() as Body, response } : { error: read(), response };
-}
-
-const get = <Body>(path: string, query: Query = {}): Promise<Reading<Body>> => {
-  const words = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-  return reading(ask<Body>('GET', words.length === 0 ? path : `${path}?${new URLSearchParams(words)}`));
-};
-const post = <Body>(path: string, body?: unknown): Promise<Body> => changed(ask<Body>('POST', path, body));
-const patch = <Body>(path: string, body: unknown): Promise<Body> => changed(ask<Body>('PATCH', path, body));
-const remove = <Body>(path: string): Promise<Body> => changed(ask<Body>('DELETE', path));
-
-const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`;
-const room = (id: string) => `/api/rooms/${encodeURIComponent(id)}`;
-const part = encodeURIComponent;
-
-/** Rows a page holds at most. Source: contract 1.6. */
-const PAGE_MAX = 200;
 /** Messages read at once. */
-export const MESSAGES_PAGE = 50;
+const MESSAGES_PAGE = 50;
+
+const at = (id: string) => ({ path: { id } });
 
 export const work = {
   sessions: {
     page: (source: 'guildhall' | 'terminal', cursor?: string) =>
-      get<Work.Sessions>('/api/sessions', { source, limit: PAGE_MAX, cursor }),
-    one: (id: string) => get<Work.Session>(session(id)),
-    open: (body: Work.OpenSession) => post<Work.Session>('/api/sessions', body),
-    change: (id: string, body: Work.ChangeSession) => patch<Work.Session>(session(id), body),
-    close: (id: string) => remove<Work.Session>(session(id)),
+      reading(http.GET('/api/sessions', { params: { query: { source, limit: PAGE_MAX, ...(cursor ? { cursor } : {}) } } })),
+    one: (id: string) => reading(http.GET('/api/sessions/{id}', { params: at(id) })),
+    open: (body: OpenSession) => changed(http.POST('/api/sessions', { body })),
+    change: (id: string, body: ChangeSession) => changed(http.PATCH('/api/sessions/{id}', { params: at(id), body })),
+    close: (id: string) => changed(http.DELETE('/api/sessions/{id}', { params: at(id) })),
     /** Stops the turn; without `keepQueue` what waits is dropped too. */
-    cancel: (id: string, keepQueue: boolean) => post<Work.Cancelled>(`${session(id)}/cancel`, { keepQueue }),
+    cancel: (id: string, keepQueue: boolean) => changed(http.POST('/api/sessions/{id}/cancel', { params: at(id), body: { keepQueue } })),
   },
 
   messages: {
     /** The newest page without a cursor, older ones by it; oldest first within a page. */
-    page: (id: string, cursor?: string) => get<Work.Messages>(`${session(id)}/messages`, { limit: MESSAGES_PAGE, cursor }),
+    page: (id: string, cursor?: string) =>
+      reading(
+        http.GET('/api/sessions/{id}/messages', {
+          params: { ...at(id), query: { limit: MESSAGES_PAGE, ...(cursor ? { cursor } : {}) } },
+        }),
+      ),
     /** `idempotencyKey` makes a repeat harmless: one message per key. */
     send: (id: string, content: string, idempotencyKey: string) =>
-      changed(ask<Work.Accepted>('POST', `${session(id)}/messages`, { content }, { 'idempotency-key': idempotencyKey })),
-    queue: (id: string) => get<Work.Queue>(`${session(id)}/queue`),
+      changed(
+        http.POST('/api/sessions/{id}/messages', {
+          params: at(id),
+          headers: { 'idempotency-key': idempotencyKey },
+          body: { content },
+        }),
+      ),
+    queue: (id: string) => reading(http.GET('/api/sessions/{id}/queue', { params: at(id) })),
     edit: (id: string, messageId: string, content: string) =>
-      patch<Work.Queue>(`${session(id)}/queue/${part(messageId)}`, { content }),
-    unqueue: (id: string, messageId: string) => remove<Work.Queue>(`${session(id)}/queue/${part(messageId)}`),
+      changed(http.PATCH('/api/sessions/{id}/queue/{messageId}', { params: { path: { id, messageId } }, body: { content } })),
+    unqueue: (id: string, messageId: string) =>
+      changed(http.DELETE('/api/sessions/{id}/queue/{messageId}', { params: { path: { id, messageId } } })),
   },
 
   interactions: {
-    pending: () => get<Work.PendingInteractions>('/api/sessions/pending-interactions'),
+    pending: () => reading(http.GET('/api/sessions/pending-interactions')),
     approve: (id: string, body: { toolCallId: string; digest: string; alwaysAllow: boolean; optionId?: string }) =>
-      post<Work.Decided>(`${session(id)}/approve`, body),
+      changed(http.POST('/api/sessions/{id}/approve', { params: at(id), body })),
     /** Takes no digest: a refusal is safe whatever was shown. */
     deny: (id: string, body: { toolCallId: string; reason?: string; tellAgent?: boolean }) =>
-      post<Work.Decided>(`${session(id)}/deny`, body),
-    answer: (id: string, body: { toolCallId: string; digest: string; answers: Work.Answers; decline?: boolean }) =>
-      post<Work.Decided>(`${session(id)}/submit-answers`, body),
+      changed(http.POST('/api/sessions/{id}/deny', { params: at(id), body })),
+    answer: (id: string, body: { toolCallId: string; digest: string; answers: Answers; decline?: boolean }) =>
+      changed(http.POST('/api/sessions/{id}/submit-answers', { params: at(id), body })),
   },
 
-  tasks: (id: string) => get<Work.Tasks>(`${session(id)}/tasks`),
+  tasks: (id: string) => reading(http.GET('/api/sessions/{id}/tasks', { params: at(id) })),
 
-  commands: (query: { cwd: string; runtime: string; refresh: boolean }) => get<Work.Commands>('/api/commands', query),
+  /** `refresh` makes the server look at the files now. */
+  commands: ({ cwd, runtime, refresh }: { cwd: string; runtime: string; refresh: boolean }) =>
+    reading(http.GET('/api/commands', { params: { query: { cwd, runtime, refresh } } })),
 
   runtimes: {
-    capabilities: () => get<Work.Capabilities>('/api/capabilities'),
-    list: () => get<Work.Runtimes>('/api/runtimes'),
-    check: (type: string) => post<Work.Runtime>(`/api/runtimes/${part(type)}/check`),
+    capabilities: () => reading(http.GET('/api/capabilities')),
+    list: () => reading(http.GET('/api/runtimes')),
+    check: (type: string) => changed(http.POST('/api/runtimes/{type}/check', { params: { path: { type } } })),
   },
 
   turns: {
-    page: (roomId: string, cursor?: string) => get<Work.Turns>(`${room(roomId)}/turns`, { limit: PAGE_MAX, cursor }),
-    run: (roomId: string, turnId: string) => post<Work.Turn>(`${room(roomId)}/turns/${part(turnId)}/run`),
-    halt: (roomId: string) => post<Work.Stopped>(`${room(roomId)}/halt`),
-    haltOne: (roomId: string, authorId: string) => post<Work.Stopped>(`${room(roomId)}/halt/${part(authorId)}`),
+    page: (id: string, cursor?: string) =>
+      reading(http.GET('/api/rooms/{id}/turns', { params: { ...at(id), query: { limit: PAGE_MAX, ...(cursor ? { cursor } : {}) } } })),
+    run: (id: string, turnId: string) => changed(http.POST('/api/rooms/{id}/turns/{turnId}/run', { params: { path: { id, turnId } } })),
+    halt: (id: string) => changed(http.POST('/api/rooms/{id}/halt', { params: at(id) })),
   },
 
-  /** `from` and `to` are RFC 3339; without them the last 30 days. */
-  usage: (groupBy: Work.UsageGroup, from?: string, to?: string) => get<Work.UsageReport>('/api/usage', { groupBy, from, to }),
+  usage: (groupBy: UsageGroup) => reading(http.GET('/api/usage', { params: { query: { groupBy } } })),
 };

@@ -1,6 +1,6 @@
 /** What stands on the attention grid: sessions, rooms with news, and broken things. */
 
-import type { Session } from '../api/agents-at-work';
+import type { Session } from '../api/types';
 import { agents } from '../agents/agents.svelte';
 import type { Agent, Room } from '../api/types';
 import { stream } from '../events/stream.svelte';

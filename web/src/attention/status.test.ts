@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SessionState } from '../api/agents-at-work';
+import type { SessionState } from '../api/types';
 import { byUrgency, statusOf, type Ranked } from './status';
 
 const of = (state: SessionState, more: { queuedCount?: number; pending?: number; fresh?: boolean; lost?: boolean } = {}) =>

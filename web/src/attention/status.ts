@@ -1,6 +1,6 @@
 /** The status vocabulary of the page: one word, one sign, one rank each. Pure. Source: experience, section 5. */
 
-import type { Session } from '../api/agents-at-work';
+import type { Session } from '../api/types';
 
 export type Status = 'needs you' | 'failed' | 'unknown' | 'held' | 'working' | 'done' | 'idle' | 'expired';
 

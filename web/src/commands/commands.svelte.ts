@@ -1,7 +1,7 @@
 /** The slash commands of the folders one writes in, read once each and again when an agent reports others. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import type { Commands } from '../api/agents-at-work';
+import type { Commands } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
 

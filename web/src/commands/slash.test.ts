@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Command } from '../api/agents-at-work';
+import type { Command } from '../api/types';
 import { commandsFor, insert, slashAt, sourceOf } from './slash';
 
 const command = (fullCommand: string, more: Partial<Command> = {}): Command => ({

@@ -1,6 +1,6 @@
 /** Completing a slash command while one writes. Pure. */
 
-import type { Command } from '../api/agents-at-work';
+import type { Command } from '../api/types';
 
 /** The command being written at the caret: where its `/` stands and what follows it. */
 export type Writing = { start: number; query: string };

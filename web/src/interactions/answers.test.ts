@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Question } from '../api/agents-at-work';
+import type { Question } from '../api/types';
 import { answersOf, firstValues, missing } from './answers';
 
 const question = (id: string, type: Question['type'], more: Partial<Question> = {}): Question => ({

@@ -1,6 +1,6 @@
 /** A question form's values on their way from its fields to the server. Pure. */
 
-import type { Answers, Question } from '../api/agents-at-work';
+import type { Answers, Question } from '../api/types';
 
 export type Values = Record<string, string | string[]>;
 

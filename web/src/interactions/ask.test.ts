@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Interaction, ToolKind } from '../api/agents-at-work';
+import type { Interaction, ToolKind } from '../api/types';
 import { batchesOf, commandOf, headlineOf, restOfInput, spanWords, standingOptions } from './ask';
 
 const asked = (more: Partial<Interaction> = {}): Interaction => ({

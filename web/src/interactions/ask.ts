@@ -1,6 +1,6 @@
 /** What an ask says and which answers it takes. Pure. */
 
-import type { AskOption, Interaction, PermissionMode, ToolKind } from '../api/agents-at-work';
+import type { AskOption, Interaction, PermissionMode, ToolKind } from '../api/types';
 
 /** What the agent wants to do, as a verb and its objects; the objects are the agent's words. */
 export type Headline = { deed: string; objects: string[] };

@@ -1,7 +1,7 @@
 /** Everything that waits for a person, in every session, and what became of it while this page was open. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import type { Interaction, PendingInteraction, Resolution } from '../api/agents-at-work';
+import type { Interaction, PendingInteraction, Resolution } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';

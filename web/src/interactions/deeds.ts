@@ -1,6 +1,6 @@
 /** Answering an ask. Whatever lets something happen names the digest of what was shown. */
 
-import type { Answers, Resolution } from '../api/agents-at-work';
+import type { Answers, Resolution } from '../api/types';
 import { work } from '../api/work';
 import { asApiError, type ApiError } from '../errors/error';
 import { asks, type Ask } from './asks.svelte';

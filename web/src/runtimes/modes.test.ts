@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PermissionMode } from '../api/agents-at-work';
+import type { PermissionMode } from '../api/types';
 import { needsConsent, nextMode } from './modes';
 
 const mode = (id: string, stop: PermissionMode['stop'], asks: PermissionMode['asks'], reach: PermissionMode['reach']): PermissionMode => ({

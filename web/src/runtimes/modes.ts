@@ -1,6 +1,6 @@
 /** Permission modes in words. Pure. */
 
-import type { PermissionMode } from '../api/agents-at-work';
+import type { PermissionMode } from '../api/types';
 
 /** Whether a person must say beforehand that the mode may be used. Source: contract 3.6.4. */
 export const needsConsent = ({ stop, asks, reach }: Pick<PermissionMode, 'stop' | 'asks' | 'reach'>): boolean =>

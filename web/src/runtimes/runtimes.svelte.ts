@@ -1,7 +1,7 @@
 /** The runtimes of this machine and what each can do; read when first asked for. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import type { Capability, PermissionMode, Runtime } from '../api/agents-at-work';
+import type { Capability, PermissionMode, Runtime } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Task } from '../api/agents-at-work';
+import type { Task } from '../api/types';
 import { blockersOf, progressOf, statusOf } from './plan';
 
 const task = (id: string, status: Task['status'], more: Partial<Task> = {}): Task => ({

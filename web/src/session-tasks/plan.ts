@@ -1,6 +1,6 @@
 /** What a list of tasks says as a whole. Pure. */
 
-import type { Task, TaskStatus } from '../api/agents-at-work';
+import type { Task, TaskStatus } from '../api/types';
 
 /** Task words are exactly these. */
 export const statusWords: Record<TaskStatus, { sign: string; word: string }> = {

@@ -1,6 +1,6 @@
 /** The tasks of one session, read whenever an event says that they changed. */
 
-import type { Task } from '../api/agents-at-work';
+import type { Task } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
 

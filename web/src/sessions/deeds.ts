@@ -1,6 +1,6 @@
 /** What one can do to a session from more than one place. */
 
-import type { Session } from '../api/agents-at-work';
+import type { Session } from '../api/types';
 import { work } from '../api/work';
 import { toasts } from '../ui/toasts.svelte';
 import { sessions } from './sessions.svelte';

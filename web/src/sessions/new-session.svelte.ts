@@ -1,6 +1,6 @@
 /** The dialog that opens a session, and what it begins with. */
 
-import type { Session } from '../api/agents-at-work';
+import type { Session } from '../api/types';
 
 export type Wish = {
   /** The agent chosen already; `""` for none. */

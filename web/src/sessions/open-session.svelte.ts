@@ -1,6 +1,6 @@
 /** A session one looks into: its messages, its queue, what one is sending, kept true by events. */
 
-import type { Message, Queued, ToolCall } from '../api/agents-at-work';
+import type { Message, Queued, ToolCall } from '../api/types';
 import { work } from '../api/work';
 import { newKey } from '../entries/outbox';
 import type { HallEvent } from '../events/frames';

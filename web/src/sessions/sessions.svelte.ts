@@ -1,7 +1,7 @@
 /** All sessions that are kept here, without the ones of a terminal. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import type { Session } from '../api/agents-at-work';
+import type { Session } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
@@ -67,7 +67,7 @@ class Sessions {
     for (let page = 0; page < PAGES_MAX; page += 1) {
       const read = await work.sessions.page('guildhall', cursor);
       sessions.push(...read.body.sessions);
-      warnings.push(...read.body.warnings.map((warning) => (typeof warning === 'string' ? warning : warning.message)));
+      warnings.push(...read.body.warnings);
       seq = Math.min(seq, read.seq);
       if (read.body.nextCursor === null) break;
       cursor = read.body.nextCursor;

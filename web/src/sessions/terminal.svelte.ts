@@ -1,6 +1,6 @@
 /** Sessions that an agent's own command line made: read here, never written to. */
 
-import type { Session } from '../api/agents-at-work';
+import type { Session } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
 
@@ -31,7 +31,7 @@ class Terminal {
       const { body } = await work.sessions.page('terminal', cursor ?? undefined);
       this.list = cursor === null ? body.sessions : [...this.list, ...body.sessions];
       this.next = body.nextCursor;
-      this.warnings = body.warnings.map((warning) => (typeof warning === 'string' ? warning : warning.message));
+      this.warnings = body.warnings;
       this.loaded = true;
       this.error = null;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Message, ToolCall } from '../api/agents-at-work';
+import type { Message, ToolCall } from '../api/types';
 import { begun, changedFiles, lengthOf, merged, withText, withToolCall } from './transcript';
 
 const empty = begun('s', 'm', null, 1, '2026-11-21T12:00:00Z');

@@ -1,6 +1,6 @@
 /** What events do to the messages of a session, and how messages are told apart for reading. Pure. */
 
-import type { Message, Part, ToolCall } from '../api/agents-at-work';
+import type { Message, Part, ToolCall } from '../api/types';
 
 export type TextKind = 'text' | 'thinking';
 export type Appended = { messageId: string; part: TextKind; offset: number; text: string };

@@ -1,6 +1,6 @@
 /** States of sessions and tool calls in words. Pure. */
 
-import type { Session, ToolKind, ToolStatus } from '../api/agents-at-work';
+import type { Session, ToolKind, ToolStatus } from '../api/types';
 
 const calls: Record<ToolStatus, { sign: string; word: string }> = {
   pending: { sign: '◌', word: 'announced' },

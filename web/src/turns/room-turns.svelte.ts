@@ -1,7 +1,7 @@
 /** The turn ledger of one room, newest first. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import type { Turn, TurnBudget } from '../api/agents-at-work';
+import type { Turn, TurnBudget } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';

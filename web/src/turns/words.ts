@@ -1,6 +1,6 @@
 /** The turn ledger in words: which rule decided, and with what count. Pure. Source: contract 2.7. */
 
-import type { Turn, TurnState } from '../api/agents-at-work';
+import type { Turn, TurnState } from '../api/types';
 
 const states: Record<TurnState, { sign: string; word: string }> = {
   not_addressed: { sign: '–', word: 'not addressed' },
@@ -17,7 +17,7 @@ const states: Record<TurnState, { sign: string; word: string }> = {
 
 export const stateOf = (state: string): { sign: string; word: string } => states[state as TurnState] ?? { sign: '?', word: state };
 
-const rules: Record<string, string> = {
+const rules: Record<Turn['rule'], string> = {
   silent: 'It reacts to nothing in this room',
   not_named: 'It reacts when named, and was not',
   not_engaged: 'It was not named and nobody speaks with it just now',
@@ -43,13 +43,13 @@ const rules: Record<string, string> = {
   halted: 'A person stopped it',
 };
 
-export const ruleWords = (rule: string): string => rules[rule] ?? rule;
+export const ruleWords = (rule: string): string => rules[rule as Turn['rule']] ?? rule;
 
 /** What is counted, by the rule that counts it. */
 const counted: Record<string, string> = { depth: 'depth', repeat: 'turn', hour_room: 'turn', hour_global: 'turn', agent_busy: 'turn' };
 
 /** `depth 3 of 3, set for this room`; `""` when no limit was met. */
-export function limitWords({ rule, limit }: Pick<Turn, 'rule' | 'limit'>): string {
+export function limitWords({ rule, limit }: { rule: string; limit: Turn['limit'] }): string {
   if (limit === null) return '';
   const whose = limit.source === 'room' ? 'set for this room' : 'set for this server';
   return `${counted[rule] ?? limit.name} ${limit.used} of ${limit.value}, ${whose}`;

@@ -1,6 +1,6 @@
 /** Figures of usage in words. What was not reported is never shown as nought. Pure. */
 
-import type { Cost, Usage } from '../api/agents-at-work';
+import type { Cost, Usage } from '../api/types';
 
 /** `950`, `12.3k`, `4.1M`. */
 export function countWords(count: number): string {
