@@ -8,6 +8,8 @@ mod messages;
 mod opening;
 mod processes;
 mod recovery;
+mod stage;
+mod talk;
 mod turn;
 
 use guildhall_domain::{
@@ -309,6 +311,19 @@ pub(crate) fn touch(
     };
     tx.append(now, actor, &event)?;
     Ok(session)
+}
+
+/// Calls a session as its agent does.
+fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Moment) -> Result<()> {
+    let session = again(tx, id)?;
+    if session.title == title || session.state == SessionState::Closed {
+        return Ok(());
+    }
+    let titled = Session {
+        title: title.to_owned(),
+        ..session
+    };
+    touch(tx, titled, None, now).map(|_| ())
 }
 
 /// Says something to the people who read a session.

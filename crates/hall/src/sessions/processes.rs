@@ -31,7 +31,7 @@ use tokio::{
 use crate::{Hall, tokens};
 
 /// How many things said in a session may wait for its driver; then the agent waits.
-const INBOX: usize = 16;
+pub(super) const INBOX: usize = 16;
 /// How often an idle process is looked at.
 const IDLE_CHECK: Duration = Duration::from_secs(15);
 
@@ -90,6 +90,10 @@ pub(super) struct Seat {
     pub(super) model: String,
     /// The effort that was set; `""` is the agent's own.
     pub(super) effort: String,
+    /// The model it came with.
+    pub(super) own_model: String,
+    /// The effort it came with.
+    pub(super) own_effort: String,
 }
 
 /// The right to use a process; dropped, the process may idle.
@@ -174,6 +178,13 @@ impl Process {
     /// Notes what is set in a session.
     pub(super) fn take_seat(&self, session: SessionId, seat: Seat) {
         lock(&self.seats).by_session.insert(session, seat);
+    }
+
+    /// Changes what is noted of a session that is open here.
+    pub(super) fn amend_seat(&self, session: SessionId, change: impl FnOnce(&mut Seat)) {
+        if let Some(seat) = lock(&self.seats).by_session.get_mut(&session) {
+            change(seat);
+        }
     }
 
     /// Listens to a session from now on.
