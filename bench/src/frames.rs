@@ -1,5 +1,7 @@
 //! Frames: the client side of one stream of server-sent events.
 
+use std::ops::Range;
+
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
 use crate::{Result, http::find};
@@ -26,25 +28,26 @@ impl Frames {
 
     /// Reads until a whole frame that begins with `mark` is there, and forgets it and all before.
     pub(crate) async fn until(&mut self, mark: &[u8]) -> Result<()> {
-        let end = self.end_of(mark).await?;
-        self.received.drain(..end);
+        let frame = self.place_of(mark).await?;
+        self.received.drain(..frame.end);
         if self.received.is_empty() {
             self.received = Vec::new();
         }
         Ok(())
     }
 
-    /// The same; answers the frame with what came before it.
+    /// The same; answers the frame.
     pub(crate) async fn take(&mut self, mark: &[u8]) -> Result<Vec<u8>> {
-        let end = self.end_of(mark).await?;
-        let rest = self.received.split_off(end);
-        Ok(std::mem::replace(&mut self.received, rest))
+        let place = self.place_of(mark).await?;
+        let frame = self.received[place.clone()].to_vec();
+        self.received.drain(..place.end);
+        Ok(frame)
     }
 
-    async fn end_of(&mut self, mark: &[u8]) -> Result<usize> {
+    async fn place_of(&mut self, mark: &[u8]) -> Result<Range<usize>> {
         loop {
-            if let Some(end) = frame_end(&self.received, mark) {
-                return Ok(end);
+            if let Some(place) = frame(&self.received, mark) {
+                return Ok(place);
             }
             if self.stream.read_buf(&mut self.received).await? == 0 {
                 let text = String::from_utf8_lossy(&self.received);
@@ -54,11 +57,11 @@ impl Frames {
     }
 }
 
-/// Where the first frame that begins with `mark` ends.
-fn frame_end(received: &[u8], mark: &[u8]) -> Option<usize> {
+/// Where the first frame that begins with `mark` lies.
+fn frame(received: &[u8], mark: &[u8]) -> Option<Range<usize>> {
     let begins = find(received, mark)?;
     let length = find(&received[begins..], FRAME_END)?;
-    Some(begins + length + FRAME_END.len())
+    Some(begins..begins + length + FRAME_END.len())
 }
 
 #[cfg(test)]
@@ -69,8 +72,8 @@ mod tests {
     fn a_frame_counts_only_when_it_is_whole() {
         let mark = b"event: entry_added\n";
         let text = b": keepalive\n\nid: 3\nevent: entry_added\ndata: {}\n\nrest";
-        assert_eq!(frame_end(text, mark), Some(text.len() - 4));
-        assert_eq!(frame_end(&text[..40], mark), None);
-        assert_eq!(frame_end(text, SNAPSHOT), None);
+        assert_eq!(frame(text, mark), Some(20..text.len() - 4));
+        assert_eq!(frame(&text[..40], mark), None);
+        assert_eq!(frame(text, SNAPSHOT), None);
     }
 }
