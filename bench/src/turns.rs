@@ -94,7 +94,7 @@ impl Crew {
             served.push(Peer::Served(peer));
             let mut peer = Piped::start(house, n).await?;
             peer.turn("#clock").await?;
-            piped.push(Peer::Piped(peer));
+            piped.push(Peer::Piped(Box::new(peer)));
         }
         Ok(Self { served, piped })
     }
@@ -230,7 +230,7 @@ async fn all(peers: &mut Vec<Peer>, pace: Pace, span: Span) -> Result<Figures> {
 /// Somebody to have turns with.
 enum Peer {
     Served(Served),
-    Piped(Piped),
+    Piped(Box<Piped>),
 }
 
 impl Peer {
