@@ -147,6 +147,7 @@ fn post_one(
             turn: None,
             session: None,
         },
+        cascade: Cascade::default(),
         now,
     };
     let entry = entries::insert(tx, post)?;
