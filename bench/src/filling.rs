@@ -9,7 +9,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Store, Tx, authors,
-    entries::{self, NewPost},
+    entries::{self, Cascade, NewPost},
     rooms::{self, RoomsAsk},
 };
 use guildhall_world::{clock::Clock, ids};
@@ -141,7 +141,12 @@ fn post_one(
         text,
         thread_root: None,
         mention_spans: Vec::new(),
-        cascade_depth: 0,
+        cascade: Cascade {
+            root: None,
+            depth: 0,
+            turn: None,
+            session: None,
+        },
         now,
     };
     let entry = entries::insert(tx, post)?;

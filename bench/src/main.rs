@@ -9,6 +9,7 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
+mod commands;
 mod exports;
 mod filling;
 mod http;
@@ -22,6 +23,7 @@ mod server;
 mod starts;
 mod streams;
 mod table;
+mod transcripts;
 
 use std::{
     path::{Path, PathBuf},
@@ -29,11 +31,13 @@ use std::{
     time::Duration,
 };
 
+use commands::Commands;
 use filling::Filling;
 use guildhall_domain::ids::RoomId;
 use measure::Span;
 use server::House;
 use table::Row;
+use transcripts::Transcripts;
 
 /// Why the run could not go on.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -195,6 +199,13 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     all.extend(posts::by_one(&pair, scale).await?);
     few_server.stop()?;
 
+    say("transcripts and commands");
+    let (transcripts, folders) = (Transcripts::write(few)?, Commands::write(few)?);
+    let server = few.start()?;
+    let mut files = transcripts.measure(&server).await?;
+    files.extend(folders.measure(&server, scale).await?);
+    server.stop()?;
+
     say("streams");
     let server = few.start()?;
     let streams = streams::to_all(&server, stores.room, scale).await?;
@@ -202,6 +213,7 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
 
     all.extend(listing);
     all.extend(streams);
+    all.extend(files);
     all.extend(rows);
     Ok(all)
 }

@@ -58,6 +58,11 @@ impl House {
         Ok(copy)
     }
 
+    /// The home of the user the server takes itself to run as.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.with_extension("home")
+    }
+
     /// The database file.
     pub(crate) fn database(&self) -> PathBuf {
         self.folder.join("guildhall.sqlite")
@@ -66,6 +71,7 @@ impl House {
     /// Starts the server and waits until `/readyz` says 200.
     pub(crate) fn start(&self) -> Result<Server> {
         let began = Instant::now();
+        std::fs::create_dir_all(self.home())?;
         let mut command = Command::new(&self.binary);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("GUILDHALL_") {
@@ -75,6 +81,9 @@ impl House {
         let mut child = command
             .args(["serve", "--bind", "127.0.0.1:0", "--data-dir"])
             .arg(&self.folder)
+            .env("HOME", self.home())
+            .env_remove("CLAUDE_CONFIG_DIR")
+            .env_remove("CODEX_HOME")
             .env("GUILDHALL_LOG", "warn")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

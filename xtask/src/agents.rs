@@ -127,11 +127,11 @@ fn check_lock(pin: &Pin, from: &Path) -> Result<()> {
 fn is_installed(pin: &Pin, from: &Path, into: &Path) -> bool {
     // npm writes this file last, so a broken installation has none.
     let is_finished = into.join("node_modules/.package-lock.json").is_file();
-    let same = |file: &&str| {
+    let same = |file: &str| {
         let (wanted, there) = (fs::read(from.join(file)), fs::read(into.join(file)));
         wanted.is_ok_and(|wanted| there.is_ok_and(|there| there == wanted))
     };
-    is_finished && NPM_FILES.iter().all(|file| same(&file)) && check_installed(pin, into).is_ok()
+    is_finished && NPM_FILES.iter().all(|file| same(file)) && check_installed(pin, into).is_ok()
 }
 
 fn install_one(name: &str, from: &Path, into: &Path) -> Result<()> {

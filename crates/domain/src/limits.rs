@@ -190,6 +190,8 @@ pub const PROCESS_IDLE_S: u64 = 300;
 pub const START_MAX_S: u64 = 60;
 /// Seconds the check of a runtime takes at most.
 pub const RUNTIME_CHECK_MAX_S: u64 = 30;
+/// Characters of the sentence that says what is wrong with a runtime.
+pub const PROBLEM_CHARS_MAX: usize = 1_000;
 /// Seconds between the steps of stopping a process.
 pub const STOP_GRACE_S: u64 = 2;
 /// Seconds a cancelled turn may take to end.

@@ -105,6 +105,10 @@ impl Message {
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most parts of a long message are calls"
+)]
 pub enum Part {
     /// Words.
     Text {
@@ -329,6 +333,13 @@ impl ToolCall {
                 *old = new;
             }
         }
+        if self.tool_name.is_empty()
+            && self.title.is_empty()
+            && let Some(title) = &patch.title
+            && is_name(title)
+        {
+            self.tool_name.clone_from(title);
+        }
         take(&mut self.title, patch.title, String::is_empty);
         take(&mut self.tool_name, patch.tool_name, String::is_empty);
         take(&mut self.kind, patch.kind, |kind| *kind == ToolKind::Other);
@@ -342,6 +353,13 @@ impl ToolCall {
             self.status = status;
         }
     }
+}
+
+/// Whether a call's first title is its tool's name, as agents that send no name have it.
+fn is_name(title: &str) -> bool {
+    let mut chars = title.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Whether a JSON value says nothing.

@@ -62,6 +62,7 @@ impl AgentClient {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
+            .process_group(0)
             .spawn()?;
         let (Some(out), Some(input)) = (child.stdout.take(), child.stdin.take()) else {
             return Err(io::Error::other("the agent has no pipes"));
@@ -256,6 +257,18 @@ impl AgentClient {
         pieces
             .filter_map(|update| update["content"]["text"].as_str())
             .collect()
+    }
+}
+
+impl Drop for AgentClient {
+    /// Kills what the agent started in its own group as well.
+    fn drop(&mut self) {
+        let group = self.child.as_ref().and_then(Child::id);
+        let group = group.and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(group) = group {
+            // A group that is gone already needs no killing.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
     }
 }
 

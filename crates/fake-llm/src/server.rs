@@ -4,7 +4,7 @@ use std::{
     collections::HashSet,
     io,
     net::{Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -88,29 +88,31 @@ impl FakeLlm {
             log: Mutex::default(),
             failed: Mutex::default(),
         });
+        // Bound here and served on a thread of its own, so that a test may start it from async code.
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let listener = runtime.block_on(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
-        let address = listener.local_addr()?;
         let (end, ended) = oneshot::channel::<()>();
         let router = Router::new()
             .fallback(handle)
             .with_state(Arc::clone(&shared));
-        let (is_up, up) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("fake-llm".to_owned())
             .spawn(move || {
                 runtime.block_on(async move {
-                    // The other end waits for it, unless it is gone, and then nobody needs to know.
-                    let _ = is_up.send(());
+                    // Without its listener every request of the test fails, which is told well enough.
+                    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+                        return;
+                    };
                     tokio::select! {
                         _ = ended => {}
                         _ = axum::serve(listener, router) => {}
                     }
                 });
             })?;
-        up.recv().map_err(io::Error::other)?;
         Ok(Self {
             address,
             shared,

@@ -66,7 +66,7 @@ impl Hall {
         let is_asked = path.is_some();
         let reach = self
             .store()
-            .read(move |db| Ok(is_asked.then(|| sight::reach(db, &by)).transpose()?))
+            .read(move |db| is_asked.then(|| sight::reach(db, &by)).transpose())
             .await?;
         let seq = reach.seq;
         let folder = match (path, reach.value) {

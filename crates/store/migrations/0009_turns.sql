@@ -48,6 +48,8 @@ CREATE INDEX turns_pending ON turns (number) WHERE state IN ('collecting', 'held
 CREATE INDEX turns_pending_of ON turns (room_id, agent_author_id)
   WHERE state IN ('collecting', 'held');
 CREATE INDEX turns_live ON turns (agent_author_id, room_id) WHERE state IN ('running', 'waiting');
+CREATE INDEX turns_over_budget ON turns (room_id, created_at)
+  WHERE rule IN ('hour_room', 'hour_global');
 CREATE INDEX turns_to_cancel ON turns (number) WHERE to_cancel = 1;
 
 -- Which turns answer a post.

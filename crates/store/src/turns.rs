@@ -1,9 +1,10 @@
 //! Turns: the ledger's rows, what is live in it, and what its limits count.
 //! Which rule decides a turn is `domain::turns`; deeds are `hall::turns`.
 
+mod counts;
 mod posts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use guildhall_domain::{
     Moment, Result,
@@ -14,6 +15,7 @@ use guildhall_domain::{
 };
 use rusqlite::{Row, params_from_iter, types::Value};
 
+pub use counts::{at_work, in_cascade, taken, was_over_budget, was_stopped, working};
 pub use posts::{by_ids, newest_posts, said_before, unseen};
 
 use crate::{
@@ -369,113 +371,6 @@ pub fn open_of_agent(db: &Rx<'_>, agent: AuthorId) -> Result<Vec<Kept>> {
     )
 }
 
-/// How many turns of an agent run or wait, and whether one of them is in this room.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn at_work(db: &Rx<'_>, agent: AuthorId, room: RoomId) -> Result<(u64, bool)> {
-    db.one(
-        "SELECT COUNT(*), COALESCE(MAX(room_id = $1), 0) FROM turns
-         WHERE agent_author_id = $2 AND state IN ('running', 'waiting')",
-        (room.as_bytes(), agent.as_bytes()),
-        |row| Ok((count(row, 0)?, row.get(1)?)),
-    )
-}
-
-/// How many agents run or wait in each room where one does.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn working(db: &Rx<'_>) -> Result<HashMap<RoomId, u64>> {
-    let rooms = db.all(
-        "SELECT room_id, COUNT(DISTINCT agent_author_id) FROM turns
-         WHERE state IN ('running', 'waiting') GROUP BY room_id",
-        [],
-        |row| Ok((rows::id(row, 0, RoomId::from_bytes)?, count(row, 1)?)),
-    )?;
-    Ok(rooms.into_iter().collect())
-}
-
-/// How many automatic turns began in the hour after `since`, of a room or of all, and when the
-/// first of them did.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn taken(db: &Rx<'_>, room: Option<RoomId>, since: Moment) -> Result<(u32, Option<Moment>)> {
-    let read = |row: &Row<'_>| Ok((row.get(0)?, maybe_moment(row, 1)?));
-    match room {
-        None => db.one(
-            "SELECT COUNT(*), MIN(taken_at) FROM turns WHERE taken_at > $1",
-            [since.as_millis()],
-            read,
-        ),
-        Some(room) => db.one(
-            "SELECT COUNT(*), MIN(taken_at) FROM turns WHERE room_id = $1 AND taken_at > $2",
-            (room.as_bytes(), since.as_millis()),
-            read,
-        ),
-    }
-}
-
-/// How many turns an agent took in a cascade of a room, but for the one numbered `except`; those
-/// that have yet to start count when they were recorded before `before`.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn in_cascade(
-    db: &Rx<'_>,
-    cascade: EntryId,
-    room: RoomId,
-    agent: AuthorId,
-    except: u64,
-    before: u64,
-) -> Result<u32> {
-    db.one(
-        "SELECT COUNT(*) FROM turns
-         WHERE cascade_root_id = $1 AND room_id = $2 AND agent_author_id = $3 AND number <> $4
-           AND (started_at IS NOT NULL OR (state IN ('collecting', 'held') AND number < $5))",
-        (
-            cascade.as_bytes(),
-            room.as_bytes(),
-            agent.as_bytes(),
-            stored(except),
-            stored(before),
-        ),
-        |row| row.get(0),
-    )
-}
-
-/// Whether a room's cascade, or its hour, was told to be stopped: whether another turn than
-/// `except` was refused by one of these rules there since then.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn was_refused(
-    db: &Rx<'_>,
-    room: RoomId,
-    cascade: Option<EntryId>,
-    rules: [TurnRule; 2],
-    since: Moment,
-    except: u64,
-) -> Result<bool> {
-    let [one, other] = rules.map(|rule| word_of(rule, &TurnRule::WORDS));
-    let found = db.first(
-        "SELECT 1 FROM turns WHERE room_id = $1 AND state = 'refused'
-           AND ($2 IS NULL OR cascade_root_id = $2) AND rule IN ($3, $4)
-           AND created_at > $5 AND number <> $6 LIMIT 1",
-        (
-            room.as_bytes(),
-            cascade.as_ref().map(EntryId::as_bytes),
-            one,
-            other,
-            since.as_millis(),
-            stored(except),
-        ),
-        |_| Ok(()),
-    )?;
-    Ok(found.is_some())
-}
-
 /// The newest turn of an agent in a room before the one numbered `below`.
 ///
 /// # Errors
@@ -491,13 +386,33 @@ pub fn newest_of(db: &Rx<'_>, room: RoomId, agent: AuthorId, below: u64) -> Resu
     )
 }
 
-/// The newest turn that began in a session.
+/// The turn a session works on, the first of several; while it works on none, its newest one.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
     db.first(
-        &format!("{SELECT} WHERE t.session_id = $1 ORDER BY t.number DESC LIMIT 1"),
+        &format!(
+            "{SELECT} WHERE t.session_id = $1
+             ORDER BY t.state IN ('running', 'waiting') DESC,
+               CASE WHEN t.state IN ('running', 'waiting') THEN t.number ELSE -t.number END LIMIT 1"
+        ),
+        [session.as_bytes()],
+        read,
+    )
+}
+
+/// The failed turn of a session that a person's late answer is for: the newest one that asked,
+/// else the newest.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn failed_of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
+    db.first(
+        &format!(
+            "{SELECT} WHERE t.session_id = $1 AND t.state = 'failed'
+             ORDER BY t.has_asked DESC, t.number DESC LIMIT 1"
+        ),
         [session.as_bytes()],
         read,
     )

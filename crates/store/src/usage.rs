@@ -4,7 +4,7 @@
 use guildhall_domain::{
     Moment, Result,
     ids::{AgentId, RoomId, SessionId},
-    usage::{Cost, GroupBy, Span, Usage},
+    usage::{Cost, GroupBy, Span, Sum, Usage},
 };
 use rusqlite::{Row, types::ValueRef};
 
@@ -15,6 +15,24 @@ use crate::{
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
+
+/// What is read of turns that are summed up, behind their key.
+const SUMS: &str = "currency, COUNT(*), SUM(input_tokens), SUM(output_tokens),
+    SUM(cached_read_tokens), SUM(cached_write_tokens), SUM(thought_tokens),
+    SUM(total_tokens), COALESCE(SUM(cost_nanos), 0), MIN(reported)";
+
+/// What the ended turns of a session used together.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Sum> {
+    let sql = format!(
+        "SELECT session_id, {SUMS} FROM session_turns
+         WHERE session_id = $1 AND ended_at IS NOT NULL GROUP BY session_id, currency"
+    );
+    let parts = db.all(&sql, [session.as_bytes()], read)?;
+    Ok(parts.iter().collect())
+}
 
 /// The usage of the turns that ended in `span`, one part for each key and currency.
 ///
@@ -30,9 +48,7 @@ pub fn parts(db: &Rx<'_>, span: Span, by: GroupBy) -> Result<Vec<(String, Usage)
         GroupBy::Room => "room_id",
     };
     let sql = format!(
-        "SELECT {key}, currency, COUNT(*), SUM(input_tokens), SUM(output_tokens),
-           SUM(cached_read_tokens), SUM(cached_write_tokens), SUM(thought_tokens),
-           SUM(total_tokens), COALESCE(SUM(cost_nanos), 0), MIN(reported)
+        "SELECT {key}, {SUMS}
          FROM session_turns WHERE ended_at >= $1 AND ended_at < $2
          GROUP BY {key}, currency"
     );

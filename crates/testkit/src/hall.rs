@@ -14,6 +14,7 @@ use std::{
 use guildhall_domain::{
     Moment,
     callers::AuthMode,
+    ids::AgentId,
     runtimes::{Definition, profiles},
     settings::{self, Setting, Source},
 };
@@ -35,7 +36,10 @@ use guildhall_http::{
 };
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
-    data_dir::DataDir, keeper::KeeperCommand, scratch::Scratch, setup_code, tokens,
+    data_dir::DataDir,
+    keeper::{self, KeeperCommand},
+    scratch::Scratch,
+    setup_code, tokens,
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
@@ -55,6 +59,12 @@ const OTHER_USER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
 const UNANSWERED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
 /// Connections from here come from another computer.
 const ANOTHER_COMPUTER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 7);
+/// Connections from here are of a process below the server that belongs to no agent.
+const STRAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 6);
+/// Connections from here may be of an agent's process that nobody can look into.
+const IN_DOUBT: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 5);
+/// Connections from here and above are of agents' own processes.
+const PROCESSES: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 0);
 /// When the clock of every test begins: 21 September 2026.
 const BEGINNING_MS: i64 = 1_790_000_000_000;
 /// The token that opens `/metrics`.
@@ -76,6 +86,8 @@ pub struct Options {
     pub streams: StreamLimits,
     /// The settings that file, environment and flags name.
     pub configured: &'static [(&'static Setting, Source, settings::Value)],
+    /// Whether the kernel is asked whose a connection is, instead of the script.
+    pub asks_kernel: bool,
 }
 
 impl Default for Options {
@@ -85,6 +97,7 @@ impl Default for Options {
             retention: Retention::default(),
             streams: StreamLimits::default(),
             configured: &[],
+            asks_kernel: false,
         }
     }
 }
@@ -97,6 +110,9 @@ pub struct TestHall {
     address: Address,
     clock: Clock,
     options: Options,
+    script: Script,
+    /// How many agents' processes the script knows.
+    processes: AtomicU16,
     /// The owner's author, and in mode `login` the cookie of the owner's sign-in.
     owner: (String, String),
     /// What the configuration says of runtimes.
@@ -158,6 +174,8 @@ impl TestHall {
             address: Address(Arc::new(AtomicU16::new(0))),
             clock: Clock::scripted(Moment::from_millis(BEGINNING_MS)),
             options,
+            script: script(),
+            processes: AtomicU16::new(0),
             owner: Default::default(),
             definitions: Vec::new(),
             data_dir: Some(data_dir),
@@ -182,7 +200,11 @@ impl TestHall {
             launching: Launching {
                 url: "http://127.0.0.1".to_owned(),
                 environment: BTreeMap::new(),
-                keeper: KeeperCommand::own(),
+                // The binary of a test is no keeper: it would run tests.
+                keeper: KeeperCommand {
+                    program: self.programs().join("guildhall"),
+                    args: vec![keeper::SUBCOMMAND.into()],
+                },
             },
             places: Places::new(Some(self.home()), None, None),
             auth: match self.options.mode {
@@ -219,7 +241,11 @@ impl TestHall {
                 guildhall_world::ids::new().to_string()
             }),
             limits: Limits::default(),
-            peers: Peers::Scripted(script()),
+            peers: if self.options.asks_kernel {
+                Peers::Kernel(hall.process_trees().clone())
+            } else {
+                Peers::Scripted(self.script.clone())
+            },
             metrics,
         };
         let (stop, stopped) = oneshot::channel();
@@ -361,6 +387,25 @@ impl TestHall {
         Caller::new(self.address.clone(), UNANSWERED, String::new())
     }
 
+    /// A process below the server that belongs to no agent.
+    pub fn stray(&self) -> Caller {
+        Caller::new(self.address.clone(), STRAY, String::new())
+    }
+
+    /// The owner at this computer, while an agent's process lives that nobody can look into.
+    pub fn in_doubt(&self) -> Caller {
+        Caller::new(self.address.clone(), IN_DOUBT, self.owner.0.clone())
+    }
+
+    /// A process of this agent's tree, which shows nothing.
+    pub fn process_of(&self, agent: &Caller) -> Caller {
+        let number = self.processes.fetch_add(1, Ordering::SeqCst);
+        let source = Ipv4Addr::from_bits(PROCESSES.to_bits() + u32::from(number));
+        let id = AgentId::parse(agent.agent()).expect("an agent");
+        self.script.set(source.into(), PeerWord::Agent(id));
+        Caller::new(self.address.clone(), source, agent.author().to_owned())
+    }
+
     /// Somebody at the owner's computer who shows an agent token that stands for nobody.
     pub fn unverifiable(&self) -> Caller {
         let unknown = format!("gha_{}", "x".repeat(43));
@@ -377,6 +422,12 @@ impl TestHall {
     pub async fn agent(&self, name: &str) -> Caller {
         self.agent_of(json!({"name": name, "cwd": self.folder(name)}))
             .await
+    }
+
+    /// The same, for an agent that answers nobody, so that what is posted leads to no turn.
+    pub async fn bystander(&self, name: &str) -> Caller {
+        let ask = json!({"name": name, "cwd": self.folder(name), "responseMode": "silent"});
+        self.agent_of(ask).await
     }
 
     /// Registers an agent as `ask` says and mints it a token.
@@ -398,6 +449,11 @@ impl TestHall {
             .await
             .ok(201);
         text(&minted["token"])
+    }
+
+    /// Makes every token of an agent one that its server minted for a session.
+    pub fn bind_tokens(&self, agent: &Caller, session: &str) {
+        crate::log::bind_tokens(&self.database(), agent.agent(), session);
     }
 
     /// A folder called `name` beneath the allowed root, made when it is not there.
@@ -519,6 +575,14 @@ fn script() -> Script {
     };
     Script::default()
         .with(IpAddr::V4(OTHER_USER), other)
+        .with(IpAddr::V4(STRAY), PeerWord::Stray)
+        .with(
+            IpAddr::V4(IN_DOUBT),
+            PeerWord::InDoubt {
+                uid: own_uid(),
+                inode: 1,
+            },
+        )
         .with(IpAddr::V4(UNANSWERED), PeerWord::Unknown)
         .with(IpAddr::V4(ANOTHER_COMPUTER), PeerWord::Elsewhere)
 }

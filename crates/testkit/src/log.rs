@@ -91,6 +91,19 @@ pub(crate) fn oldest(database: &Path) -> i64 {
         .unwrap()
 }
 
+/// Makes every token of an agent one of a session's.
+pub(crate) fn bind_tokens(database: &Path, agent: &str, session: &str) {
+    let hex = |id: &str| id.replace('-', "");
+    let changed = Connection::open(database)
+        .unwrap()
+        .execute(
+            "UPDATE tokens SET origin = 'spawn', session_id = unhex(?1) WHERE agent_id = unhex(?2)",
+            [hex(session), hex(agent)],
+        )
+        .unwrap();
+    assert!(changed > 0, "the agent has a token");
+}
+
 /// An id as the interface writes it, from its hex digits; null for none.
 fn uuid(hex: &str) -> Value {
     if hex.len() != 32 {

@@ -4,6 +4,8 @@ use guildhall_domain::{Moment, runtimes};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::fields::{Ask, Fields};
+
 /// A runtime there can be, and whether it is there.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -45,6 +47,16 @@ impl From<runtimes::RuntimeStatus> for Runtime {
             install_hint: status.install_hint,
             checked_at: status.checked_at,
         }
+    }
+}
+
+/// Tries a runtime out; it takes nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckRuntime;
+
+impl Ask for CheckRuntime {
+    fn read(_fields: &mut Fields) -> Self {
+        Self
     }
 }
 

@@ -116,3 +116,38 @@ impl From<usage::UsageReport> for UsageReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use guildhall_domain::usage::{Cost, Figures, Sum, Tokens, UsageRow};
+
+    #[test]
+    fn a_row_has_its_key_its_costs_and_every_sum() {
+        let tokens = Tokens {
+            input: 10,
+            output: 5,
+            total: 15,
+            ..Tokens::default()
+        };
+        let turn = |nanos, currency: &str| {
+            let currency = currency.to_owned();
+            let figures = Figures {
+                tokens: Some(tokens),
+                cost: Some(Cost { nanos, currency }),
+            };
+            figures.usage()
+        };
+        let sum: Sum = [&turn(250_000_000, "USD"), &turn(1, "EUR")]
+            .into_iter()
+            .collect();
+        let key = "2026-11-21".to_owned();
+        let row = super::UsageRow::from(UsageRow { key, sum });
+        let expected = serde_json::json!({
+            "key": "2026-11-21", "turns": 2, "inputTokens": 20, "outputTokens": 10,
+            "cachedReadTokens": 0, "cachedWriteTokens": 0, "thoughtTokens": 0, "totalTokens": 30,
+            "contextUsed": 0, "contextSize": 0, "cost": null, "complete": true,
+            "costs": [{"amount": 1e-9, "currency": "EUR"}, {"amount": 0.25, "currency": "USD"}],
+        });
+        assert_eq!(serde_json::to_value(row).unwrap(), expected);
+    }
+}

@@ -1,3 +1,5 @@
+//! Looks at folders of commands: what is found, what is left out, and what is watched.
+
 use std::{fs, os::unix::fs::symlink};
 
 use super::*;

@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use guildhall_domain::ids::AgentId;
@@ -54,18 +55,34 @@ pub enum Peers {
     Scripted(Script),
 }
 
-/// Words by source address; an address that is not listed belongs to our own user.
+/// Words by source address; an address that is not listed belongs to our own user. Clones
+/// share the words.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    words: BTreeMap<IpAddr, PeerWord>,
+    // A std mutex: held for a look-up and never over an await.
+    words: Arc<Mutex<BTreeMap<IpAddr, PeerWord>>>,
 }
 
 impl Script {
     /// Lets connections from `address` have `word`.
     #[must_use]
-    pub fn with(mut self, address: IpAddr, word: PeerWord) -> Self {
-        self.words.insert(address, word);
+    pub fn with(self, address: IpAddr, word: PeerWord) -> Self {
+        self.set(address, word);
         self
+    }
+
+    /// The same from now on, for every clone.
+    pub fn set(&self, address: IpAddr, word: PeerWord) {
+        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.insert(address, word);
+    }
+
+    fn word(&self, address: IpAddr) -> PeerWord {
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.get(&address).copied().unwrap_or(PeerWord::User {
+            uid: own_uid(),
+            inode: 1,
+        })
     }
 }
 
@@ -85,14 +102,7 @@ impl Peers {
         match self {
             Self::Kernel(trees) => placed(ask_kernel(peer, local), trees),
             Self::Off => PeerWord::NotAsked,
-            Self::Scripted(script) => script
-                .words
-                .get(&peer.ip().to_canonical())
-                .copied()
-                .unwrap_or(PeerWord::User {
-                    uid: own_uid(),
-                    inode: 1,
-                }),
+            Self::Scripted(script) => script.word(peer.ip().to_canonical()),
         }
     }
 }

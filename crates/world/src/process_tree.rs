@@ -6,6 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -25,8 +26,8 @@ pub enum Holder {
     Stray,
     /// No process below the server.
     Outside {
-        /// Whether a process lives below the server that may hold it all the same: one whose
-        /// descriptors cannot be read, or one among others that come and go too fast.
+        /// Whether a process below the server may hold it all the same: one whose descriptors
+        /// cannot be read, one among others that come and go too fast, or one that hides it.
         is_in_doubt: bool,
     },
 }
@@ -57,7 +58,8 @@ impl ProcessTrees {
         self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on everything below `keeper` is `agent`; without one it is nobody.
+    /// From now on everything below `keeper` is `agent`; without one it is nobody. The keeper
+    /// itself is ours: see [`crate::keeper`].
     pub fn enter(&self, keeper: u32, agent: Option<AgentId>) -> Kept {
         self.keepers().insert(keeper, agent);
         Kept {
@@ -99,32 +101,93 @@ fn search(keepers: &BTreeMap<u32, Option<AgentId>>, root: u32, inode: u64) -> Ho
         let mut below = BTreeSet::new();
         for (process, holder) in table.below(root, keepers) {
             below.insert(process);
-            if keepers.contains_key(&process.0) || !looked_at.insert(process) {
+            if !looked_at.insert(process) {
                 continue;
             }
             is_settled = false;
-            match holds(process.0, &socket) {
-                Ok(true) => return holder,
-                Ok(false) => {}
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            match look(process.0, &socket) {
+                Look::Holds => return holder,
+                Look::HoldsNot => {}
+                Look::Unreadable => {
                     unreadable.insert(process);
                 }
-                // It ended, and may have handed the socket on to one that was looked at.
-                Err(_) => looked_at.clear(),
+                // It may have handed the socket on to one that was looked at.
+                Look::Changed => looked_at.clear(),
             }
         }
         if is_settled {
             // Who ended since cannot hold anything.
-            let is_in_doubt = unreadable.iter().any(|process| below.contains(process));
+            let may_be_below = unreadable.iter().any(|process| below.contains(process));
+            let is_in_doubt = may_be_below || !is_held_elsewhere(&table, &below, keepers, &socket);
             return Holder::Outside { is_in_doubt };
         }
     }
     Holder::Outside { is_in_doubt: true }
 }
 
-/// Whether a process has the socket among its descriptors.
-fn holds(pid: u32, socket: &str) -> io::Result<bool> {
-    for entry in fs::read_dir(format!("/proc/{pid}/fd"))? {
+/// Whether a process outside of every tree holds the socket, or may hold it because it cannot be
+/// looked into, as a forwarding `sshd` cannot.
+///
+/// A socket that nobody holds is on its way from one process to another, where an agent could
+/// hide it.
+fn is_held_elsewhere(
+    table: &Table,
+    below: &BTreeSet<Seen>,
+    keepers: &BTreeMap<u32, Option<AgentId>>,
+    socket: &str,
+) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let others = table.children.values().flatten();
+    others
+        .filter(|process| !below.contains(process) && !keepers.contains_key(&process.0))
+        .any(|&(pid, _)| match look(pid, socket) {
+            Look::Holds => true,
+            Look::Unreadable => user_of(pid) == Some(own),
+            Look::HoldsNot | Look::Changed => false,
+        })
+}
+
+/// What a look into one process showed.
+enum Look {
+    Holds,
+    HoldsNot,
+    Unreadable,
+    /// It, or one of its threads, ended while it was looked into.
+    Changed,
+}
+
+/// Looks for the socket among the descriptors of every thread: each may have its own, and the
+/// first may have ended before the others.
+fn look(pid: u32, socket: &str) -> Look {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Look::Changed;
+    };
+    let mut found = Look::HoldsNot;
+    for thread in threads {
+        let holds = thread.and_then(|thread| holds(&thread.path().join("fd"), socket));
+        match holds {
+            Ok(true) => return Look::Holds,
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                found = Look::Unreadable;
+            }
+            Err(_) if matches!(found, Look::Unreadable) => {}
+            Err(_) => found = Look::Changed,
+        }
+    }
+    found
+}
+
+/// Whether the socket is in this list of descriptors.
+fn holds(descriptors: &Path, socket: &str) -> io::Result<bool> {
+    let entries = match fs::read_dir(descriptors) {
+        // A thread that ended and still has a number has no descriptors.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && has_ended(descriptors) => {
+            return Ok(false);
+        }
+        entries => entries?,
+    };
+    for entry in entries {
         // A descriptor may be closed while the list is read.
         let target = entry.and_then(|entry| fs::read_link(entry.path()));
         if target.is_ok_and(|target| target.as_os_str() == socket) {
@@ -132,6 +195,23 @@ fn holds(pid: u32, socket: &str) -> io::Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Whether the thread that has these descriptors is a zombie (proc(5), field 3).
+fn has_ended(descriptors: &Path) -> bool {
+    let stat = fs::read_to_string(descriptors.with_file_name("stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next());
+    matches!(state, Some('Z' | 'X'))
+}
+
+/// The effective user of a process (proc(5), `/proc/pid/status`).
+fn user_of(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Who is whose child, at one moment.
@@ -157,22 +237,24 @@ impl Table {
         Self { children }
     }
 
-    /// Every process below `root`, with the agent of the nearest keeper above it.
+    /// Every process below `root` and below the keepers, which are left out, with the agent of
+    /// the nearest keeper above it.
     fn below(&self, root: u32, keepers: &BTreeMap<u32, Option<AgentId>>) -> Vec<(Seen, Holder)> {
+        let by = |agent: &Option<AgentId>| agent.map_or(Holder::Stray, Holder::Agent);
         let mut found = Vec::new();
-        let mut passed = BTreeSet::from([root]);
-        let mut above = vec![(root, Holder::Stray)];
+        let mut passed: BTreeSet<u32> = keepers.keys().copied().chain([root]).collect();
+        // A keeper is a place to begin by itself: systems may hide it from the list.
+        let mut above: Vec<(u32, Holder)> = keepers
+            .iter()
+            .map(|(keeper, agent)| (*keeper, by(agent)))
+            .chain([(root, Holder::Stray)])
+            .collect();
         while let Some((parent, holder)) = above.pop() {
             for &process in self.children.get(&parent).into_iter().flatten() {
                 // A number used again while the list was read could make a circle.
                 if !passed.insert(process.0) {
                     continue;
                 }
-                let holder = match keepers.get(&process.0) {
-                    Some(Some(agent)) => Holder::Agent(*agent),
-                    Some(None) => Holder::Stray,
-                    None => holder,
-                };
                 found.push((process, holder));
                 above.push((process.0, holder));
             }
@@ -249,6 +331,7 @@ fn kill((pid, start): Seen) {
 #[cfg(not(target_os = "linux"))]
 fn kill(_: Seen) {}
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 #[path = "process_tree_tests.rs"]
 mod tests;

@@ -133,6 +133,37 @@ fn a_child_of_ours_that_is_no_agent_is_a_stray() {
     assert_eq!(trees.holder(inode(&socket)), CLEAR);
 }
 
+/// Needs root, who can look into every process; for others one that cannot be looked into counts
+/// as the possible holder.
+#[test]
+fn a_socket_that_nobody_holds_is_in_doubt() {
+    use std::{io::IoSlice, mem::MaybeUninit, os::unix::net::UnixStream};
+
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (socket, _listener) = connected();
+    let inode = inode(&socket);
+    let (near, _far) = UnixStream::pair().unwrap();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut hidden = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [socket.as_fd()];
+    assert!(hidden.push(SendAncillaryMessage::ScmRights(&descriptors)));
+    sendmsg(
+        &near,
+        &[IoSlice::new(b"x")],
+        &mut hidden,
+        SendFlags::empty(),
+    )
+    .unwrap();
+    drop(socket);
+    let keeper = Guest::sleeping(None);
+    let trees = ProcessTrees::default();
+    let _kept = trees.enter(keeper.pid(), Some(agent(1)));
+    assert_eq!(trees.holder(inode), Holder::Outside { is_in_doubt: true });
+}
+
 #[test]
 fn everything_below_is_killed_whatever_its_group() {
     let guest = Guest::shell("setsid sleep 600 & (sleep 600 & echo up; wait) & wait");

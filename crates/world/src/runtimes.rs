@@ -3,7 +3,8 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    os::unix::fs::PermissionsExt,
+    io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -47,6 +48,35 @@ impl Programs {
                 Some(Place { path, version })
             }
         }
+    }
+}
+
+/// A new folder with nothing in it beneath the temporary folder; gone when dropped.
+#[derive(Debug)]
+pub struct EmptyFolder(PathBuf);
+
+impl EmptyFolder {
+    /// Makes the folder, for this user alone.
+    ///
+    /// # Errors
+    /// What the system says when it cannot be made.
+    pub fn new() -> io::Result<Self> {
+        let name = format!("guildhall-check-{}", crate::ids::new());
+        let path = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for EmptyFolder {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the machine's own sweep of temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -72,7 +72,7 @@ fn a_crossing_allows_one_direction_and_must_be_used() {
     );
     assert_eq!(
         places("use crate::members;", &[("members", "rooms")]),
-        ["crates/hall/src/rooms.rs:1", "ARCHITECTURE.md"]
+        ["crates/hall/src/rooms.rs:1", "docs/crossings.md"]
     );
 }
 
@@ -81,7 +81,7 @@ fn the_document_and_the_rule_must_list_the_same_crossings() {
     let document =
         "# House\n## Crossings\n- rooms → entries: a reason\n\n## Later\n- a → b: not here\n";
     let tree = Tree::of(&[
-        ("ARCHITECTURE.md", document),
+        ("docs/crossings.md", document),
         ("crates/hall/src/members.rs", ""),
         ("crates/hall/src/rooms.rs", "use crate::members;"),
     ]);

@@ -101,7 +101,7 @@ fn profile(kind: &str) -> Profile {
         .unwrap()
 }
 
-fn word<T: PartialEq>(value: T, words: &'static [(T, &'static str)]) -> &'static str {
+fn word<T: Copy + PartialEq>(value: T, words: &'static [(T, &'static str)]) -> &'static str {
     words.iter().find(|(known, _)| *known == value).unwrap().1
 }
 

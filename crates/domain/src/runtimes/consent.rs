@@ -97,7 +97,7 @@ mod tests {
             (narrower(|width| width.reach = Reach::Workspace), refused),
         ] {
             assert_eq!(
-                may_use(&wide, false, &[standing.clone()]),
+                may_use(&wide, false, std::slice::from_ref(&standing)),
                 expected,
                 "{standing:?}"
             );

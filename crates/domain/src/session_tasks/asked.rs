@@ -52,15 +52,15 @@ fn entries(input: &Value) -> Option<Vec<Change>> {
 /// An entry of a whole list. Its subject is the first of content, step, description and subject
 /// that says something.
 fn entry(entry: &Map<String, Value>) -> Change {
-    let says = |name: &&str| {
+    let says = |name: &str| {
         entry
-            .get(*name)
+            .get(name)
             .and_then(Value::as_str)
             .is_some_and(|text| !text.is_empty())
     };
     let from = ["content", "step", "description", "subject"]
         .into_iter()
-        .find(|name| says(&name));
+        .find(|name| says(name));
     let mut change = change(entry);
     change.id = entry.get("id").and_then(name);
     change.subject = from.and_then(|from| text(entry.get(from)));

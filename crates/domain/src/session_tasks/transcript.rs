@@ -26,6 +26,7 @@ pub struct Transcript {
     dialect: Dialect,
     fold: Fold,
     calls: Vec<Finder<'static>>,
+    /// The member of an answer that names the call.
     answers: Finder<'static>,
     /// Lines that could not be read.
     skipped: u64,
@@ -37,7 +38,7 @@ impl Transcript {
     pub fn new(dialect: Dialect) -> Self {
         let (calls, answers): (&[&str], &str) = match dialect {
             Dialect::Claude => (&["\"TodoWrite\"", "\"Task"], "\"tool_use_id\""),
-            Dialect::Codex => (&["\"update_plan\""], "\"function_call_output\""),
+            Dialect::Codex => (&["\"update_plan\""], "\"call_id\""),
         };
         Self {
             dialect,
@@ -60,8 +61,7 @@ impl Transcript {
             return;
         }
         let is_call = self.calls.iter().any(|word| word.find(line).is_some());
-        let is_answer = self.fold.awaits() && self.answers.find(line).is_some();
-        if !is_call && !is_answer {
+        if !is_call && !self.is_awaited(line) {
             return;
         }
         let read = match self.dialect {
@@ -101,6 +101,22 @@ impl Transcript {
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
         self.fold.bytes()
+    }
+
+    /// Whether a line names a call whose end is unknown.
+    fn is_awaited(&self, line: &[u8]) -> bool {
+        if !self.fold.awaits() {
+            return false;
+        }
+        let length = self.answers.needle().len();
+        self.answers.find_iter(line).any(|at| {
+            let rest = line[at + length..].trim_ascii_start();
+            let value = rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+            let text = value.and_then(|value| value.strip_prefix(b"\""));
+            let id = text.and_then(|text| text.split(|byte| *byte == b'"').next());
+            id.and_then(|id| std::str::from_utf8(id).ok())
+                .is_some_and(|id| self.fold.awaits_call(id))
+        })
     }
 
     fn begin(&mut self, call: &str, tool: &str, input: &Value) {

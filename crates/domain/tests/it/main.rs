@@ -8,3 +8,5 @@
 
 mod commands;
 mod session_tasks;
+mod session_tasks_log;
+mod session_tasks_pieces;

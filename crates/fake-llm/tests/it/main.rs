@@ -1,5 +1,12 @@
 //! The model server over its four wires, and real agents that ask it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what went wrong by failing"
+)]
+
 mod asking;
 #[cfg(feature = "real-agents")]
 mod real_agents;

@@ -193,14 +193,15 @@ async fn always_covers_the_equal_call_and_not_another() {
     with_each("always", async |stage| {
         let (mut client, _) = stage.start().await;
         let session = stage.session(&mut client).await;
-        // A call that touches no file: Claude Code takes an `always` there for its whole folder.
+        // A call that makes no file, since Claude Code takes an `always` there for its whole
+        // folder; and another program afterwards, since opencode takes it for all of a program.
         let first = stage.agent.shell("node -e 'console.log(1)'");
         client.decide = Decide::Kind("allow_always");
         client.prompt(&session, &first).await?;
         client.decide = Decide::Kind("reject_once");
         for (call, asks) in [
             (first.as_str(), 0),
-            (&stage.agent.shell("node --version"), 1),
+            (&stage.agent.shell("find . -name none -delete"), 1),
         ] {
             client.seen.clear();
             client.prompt(&session, call).await?;

@@ -28,6 +28,8 @@ pub(crate) struct Check {
     /// Its type, as `runtimes list` calls it
     #[arg(value_name = "TYPE", value_parser = NonEmptyStringValueParser::new())]
     kind: String,
+    #[command(flatten)]
+    once: args::Once,
 }
 
 /// Which turns to sum up.
@@ -134,7 +136,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Check(ask) => {
             let target = Target::new("/api/runtimes").then(&ask.kind).then("check");
-            let answer = desk.post_anew(&target, None).await?;
+            let answer = desk.post(&target, None, &ask.once).await?;
             desk.output.show(&answer, &RUNTIME)
         }
     }

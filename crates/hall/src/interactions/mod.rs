@@ -12,7 +12,7 @@ use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Decider, Gate},
     events::Event,
-    ids::{ApprovalId, AuthorId, MessageId, SessionId},
+    ids::{ApprovalId, AuthorId, MessageId, SessionId, TurnId},
     interactions::{
         self as rules, Answer, ApprovalState, Approve, Asked, Batch, Decision, Deny, Listed,
         Standing, SubmitAnswers, Trigger,
@@ -394,13 +394,24 @@ fn tell_agent(
     reason: &str,
     now: Moment,
 ) -> Result<()> {
+    queue_words(tx, session, (by, reason), None, now)
+}
+
+/// Queues a person's words before all others.
+fn queue_words(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    (author, words): (AuthorId, &str),
+    room_turn: Option<TurnId>,
+    now: Moment,
+) -> Result<()> {
     let message = NewMessage {
         id: Hall::new_id(MessageId::from_bytes),
         session,
-        author: by,
-        content: reason.to_owned(),
+        author,
+        content: words.to_owned(),
         context: String::new(),
-        room_turn: None,
+        room_turn,
         is_first: true,
     };
     sessions::enqueue(tx, message, now).map(|_| ())
@@ -426,13 +437,18 @@ fn reopen(
 /// Queues `words` as the next message of the session that asked, by whoever decided; in a session
 /// of a room by a new turn, whose rule is `by_person`.
 fn reopen_with_words(tx: &mut Tx<'_>, row: &Standing, words: &str, now: Moment) -> Result<()> {
-    if row.room_id.is_some() {
-        return turns::reopen_by_person(tx, row.session_id, now).map(|_| ());
-    }
-    match row.decided_by {
-        Some(person) => tell_agent(tx, row.session_id, person, words, now),
-        None => Ok(()),
-    }
+    let Some(person) = row.decided_by else {
+        return Ok(());
+    };
+    let room_turn = match row.room_id {
+        None => None,
+        Some(_) => match turns::reopen_by_person(tx, row.session_id, now)? {
+            Some(turn) => turn.id,
+            // The agent left the room: there is nobody to tell.
+            None => return Ok(()),
+        },
+    };
+    queue_words(tx, row.session_id, (person, words), room_turn, now)
 }
 
 /// Checks a decision and writes it with its event; one whose agent is gone opens its session

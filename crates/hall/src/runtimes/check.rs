@@ -1,28 +1,40 @@
 //! Trying a runtime out: it is started, asked who it is, and opens a session in an empty folder.
 
-use std::sync::Arc;
+use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
 use guildhall_domain::{
     Refusal, Result,
     callers::{Gate, Owner},
+    limits,
     outcome::Thing,
     runtimes::{Probed, Profile, RuntimeStatus},
 };
 use guildhall_store::runtimes as rows;
+use guildhall_world::{
+    acp::{self, AgentLink, How, Launch, LinkError, OpenSession, Running, Said},
+    runtimes::EmptyFolder,
+};
+use tokio::sync::mpsc;
 
-use super::{note_probed, status, tell};
-use crate::Hall;
+use super::{note_probed, probed, status, tell};
+use crate::{Hall, repeats::Once};
 
 impl Hall {
     /// Starts a runtime, opens a session in an empty folder, and keeps what it said.
     ///
-    /// What goes wrong is told in the answer's `problem` and is no error.
+    /// What goes wrong is told in the answer's `problem` and is no error. A repeat is answered as
+    /// the first time, though the runtime is started again before that is known.
     ///
     /// # Errors
     /// `NotFound` when there can be no such runtime.
     ///
     /// Source: contract 3.3.1.
-    pub async fn check_runtime(&self, by: &Owner, kind: &str) -> Result<RuntimeStatus> {
+    pub async fn check_runtime(
+        &self,
+        by: &Owner,
+        kind: &str,
+        once: Once<RuntimeStatus>,
+    ) -> Result<RuntimeStatus> {
         self.look_for_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let profile = registry
@@ -36,31 +48,112 @@ impl Hall {
         let of = Arc::clone(&registry);
         self.store()
             .write(move |tx| {
-                let problem = match tried {
-                    Ok(probed) => {
-                        note_probed(tx, &of, &profile.kind, probed, Some(actor), now)?;
-                        String::new()
-                    }
-                    Err(problem) => problem,
-                };
-                tell(
-                    tx,
-                    &of,
-                    &profile.kind,
-                    (Some(now), problem),
-                    Some(actor),
-                    now,
-                )?;
-                let version = of.installed_version(&profile.kind);
-                let probed = rows::probed(tx, &profile.kind, &version)?;
-                let told = rows::told(tx, &profile.kind)?;
-                Ok(status(&of, &profile, probed.as_ref(), told.as_ref()))
+                once.run(tx, now, |tx| {
+                    let problem = match tried {
+                        Ok(probed) => {
+                            note_probed(tx, &of, &profile.kind, probed, Some(actor), now)?;
+                            String::new()
+                        }
+                        Err(problem) => problem,
+                    };
+                    tell(
+                        tx,
+                        &of,
+                        &profile.kind,
+                        (Some(now), problem),
+                        Some(actor),
+                        now,
+                    )?;
+                    let version = of.installed_version(&profile.kind);
+                    let probed = rows::probed(tx, &profile.kind, &version)?;
+                    let told = rows::told(tx, &profile.kind)?;
+                    Ok(status(&of, &profile, probed.as_ref(), told.as_ref()))
+                })
             })
             .await
     }
 
     /// What the runtime says of itself, or one sentence on why it says nothing.
     async fn try_runtime(&self, profile: &Profile) -> Result<Probed, String> {
-        Err(profile.missing())
+        let place = self.runtimes().place(&profile.kind);
+        let place = place.ok_or_else(|| profile.missing())?;
+        let folder =
+            EmptyFolder::new().map_err(|error| format!("No folder to try it in: {error}"))?;
+        let cwd = folder.path().to_owned();
+        let at = (cwd.to_str().unwrap_or_default(), None, None);
+        let launch = self.launch(profile, &place.path, at);
+        let (link, heard, running) = launch_it(launch).await?;
+        self.tasks().spawn("runtime check", self.now(), async move {
+            // How it ended is told by the answer it did not give.
+            let _ = running.await;
+            drop(folder);
+        });
+        let link = Stopping(link);
+        let limit = Duration::from_secs(limits::RUNTIME_CHECK_MAX_S);
+        // Both branches may be dropped half way: the process is stopped in any case.
+        let said = tokio::select! {
+            said = tokio::time::timeout(limit, introduce(&link.0, cwd)) => said,
+            never = pass_over(heard) => match never {},
+        };
+        match said {
+            Ok(said) => said.map_err(|error| sentence(&error.to_string())),
+            Err(_) => Err(format!(
+                "It did not answer within {} seconds.",
+                limit.as_secs()
+            )),
+        }
     }
+}
+
+/// Stops the process when nobody waits for it any more.
+struct Stopping(AgentLink);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+async fn launch_it(launch: Launch) -> Result<(AgentLink, mpsc::Receiver<Said>, Running), String> {
+    let launched = acp::launch(launch).await;
+    launched.map_err(|error| sentence(&error.to_string()))
+}
+
+/// Greets the agent and opens a session in an empty folder.
+async fn introduce(link: &AgentLink, cwd: PathBuf) -> Result<Probed, LinkError> {
+    let greeted = link.initialize().await?;
+    let opened = link
+        .open(OpenSession {
+            cwd,
+            how: How::New,
+            mcp_servers: Vec::new(),
+        })
+        .await?;
+    link.close_session(&opened.session).await;
+    Ok(probed(&greeted, &opened))
+}
+
+/// Takes what the agent says beside its answers; whatever it asks is answered as cancelled.
+async fn pass_over(mut heard: mpsc::Receiver<Said>) -> Infallible {
+    while heard.recv().await.is_some() {}
+    // Its end is told by the question that it leaves unanswered.
+    std::future::pending().await
+}
+
+/// One line of bounded length, for a person.
+fn sentence(text: &str) -> String {
+    let is_shown = |letter: &char| !letter.is_control();
+    let line: String = text
+        .replace(['\n', '\r', '\t'], " ")
+        .chars()
+        .filter(is_shown)
+        .take(limits::PROBLEM_CHARS_MAX)
+        .collect();
+    let mut letters = line.trim().chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    let mut sentence = first.unwrap_or_default() + letters.as_str();
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
 }

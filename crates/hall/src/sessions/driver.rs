@@ -75,8 +75,17 @@ impl Hall {
         }
     }
 
-    /// Runs the turn of one message, from the agent's start to its end.
+    /// Runs the turn of one message, and lets its room hear of its end.
     async fn run(&self, job: Job, wants: &watch::Receiver<Wants>) {
+        let is_of_room = job.message.room_turn.is_some();
+        self.take_turn(job, wants).await;
+        if is_of_room {
+            self.wake_turns();
+        }
+    }
+
+    /// Runs the turn of one message, from the agent's start to its end.
+    async fn take_turn(&self, job: Job, wants: &watch::Receiver<Wants>) {
         let cancels = wants.borrow().cancels;
         let start = tokio::time::timeout(
             Duration::from_secs(limits::START_MAX_S),

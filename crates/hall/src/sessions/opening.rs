@@ -103,7 +103,11 @@ impl Hall {
             None
         };
         let opened = match resumed {
-            Some(opened) => opened,
+            // What mode an agent takes up again, and what it says of it, differs.
+            Some(opened) => acp::Opened {
+                current_mode: None,
+                ..opened
+            },
             None => {
                 let opened = link
                     .open(ask(How::New))

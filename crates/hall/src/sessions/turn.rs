@@ -6,12 +6,13 @@ use guildhall_domain::{
     ids::{SessionId, SessionTurnId},
     sessions::{Session, SessionState, TurnOutcome},
     transcript::{MessageState, Part, ToolStatus},
-    usage::{Cost, Meter, Sum, Tokens, Usage, UsageScope},
+    usage::{Cost, Meter, Tokens, Usage, UsageScope},
 };
 use guildhall_store::{
     Tx, messages,
     messages::Waiting,
     sessions::{self, NewTurn, TurnEnd},
+    usage,
 };
 
 use super::{again, preview, touch};
@@ -264,7 +265,8 @@ fn close_turn(
         error: row.error,
     };
     tx.append(now, None, &event)?;
-    let sum: Sum = [&session.usage, &of_turn].into_iter().collect();
+    // Summed up anew: a session's figure forgets its currencies once there are several.
+    let sum = usage::of_session(tx, session.id)?;
     Ok(Some(in_context(sum.usage())))
 }
 

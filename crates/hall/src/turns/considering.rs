@@ -48,7 +48,7 @@ pub(crate) fn consider(tx: &mut Tx<'_>, entry: &Entry, now: Moment) -> Result<Ve
     };
     let by_agent = agents.iter().any(|agent| agent.author == entry.author_id);
     let mut turns = Vec::new();
-    for (author, addressing) in hear(&room, entry, by_agent, &agents, before.iter()) {
+    for (author, addressing) in hear(&room, entry, by_agent, &agents, &before.iter()) {
         let agent = agents.iter().find(|agent| agent.author == author);
         turns.push(match (addressing, agent) {
             (Addressing::Addressed, Some(agent)) => address(tx, &room, agent, entry, now)?,
@@ -65,7 +65,7 @@ pub(super) fn hear<'a>(
     entry: &Entry,
     by_agent: bool,
     agents: &[Attendant],
-    before: impl Iterator<Item = &'a Said> + Clone,
+    before: &(impl Iterator<Item = &'a Said> + Clone),
 ) -> Vec<(AuthorId, Addressing)> {
     let listener = |agent: &Attendant| Listener {
         author: agent.author,

@@ -165,7 +165,7 @@ pub(super) fn fail(
 
 /// Opens a turn anew because a person approved what its agent asked before it was gone: in the
 /// same room, thread and cascade, for the message that tells the agent so. `None` when the
-/// session runs no turns of a room, or its agent can no longer write there.
+/// session has no failed turn of a room, or its agent can no longer write there.
 ///
 /// Source: contract 2.10, "Restart", and 3.8.3.
 pub(crate) fn reopen_by_person(
@@ -173,7 +173,7 @@ pub(crate) fn reopen_by_person(
     session: SessionId,
     now: Moment,
 ) -> Result<Option<Turn>> {
-    let Some(before) = turns::of_session(tx, session)? else {
+    let Some(before) = turns::failed_of_session(tx, session)? else {
         return Ok(None);
     };
     let turn = &before.turn;
@@ -183,7 +183,7 @@ pub(crate) fn reopen_by_person(
         .any(|agent| agent.author == turn.agent_author_id);
     let room = rooms::by_id(tx, turn.room_id)?;
     let is_open = room.is_some_and(|room| !room.archived);
-    if turn.state != TurnState::Failed || !is_here || !is_open {
+    if !is_here || !is_open {
         return Ok(None);
     }
     let id = Hall::new_id(TurnId::from_bytes);

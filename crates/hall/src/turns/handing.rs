@@ -35,7 +35,8 @@ pub(super) struct Handing {
 /// Finds or makes the session bound to the room and agent, and queues the message there.
 ///
 /// # Errors
-/// A refusal when the session cannot take it, which refuses the turn.
+/// A refusal when the session cannot take it, which refuses the turn; nothing may be written
+/// before it, because what the ledger writes of the refusal is kept.
 pub(super) fn hand_over(tx: &mut Tx<'_>, handing: &Handing, now: Moment) -> Result<SessionId> {
     let session = sessions::of_room(tx, handing.room, handing.agent, now)?;
     let message = NewMessage {

@@ -99,27 +99,21 @@ pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<
         TurnRule::Depth | TurnRule::Repeat => {
             // A post that begins its own cascade stops none.
             let begins = turn.trigger_entry_ids.contains(&turn.cascade_root_id);
-            let rules = [TurnRule::Depth, TurnRule::Repeat];
-            let cascade = Some(turn.cascade_root_id);
-            let since = Moment::from_millis(0);
-            if begins || turns::was_refused(tx, room, cascade, rules, since, kept.number)? {
+            if begins || turns::was_stopped(tx, turn.cascade_root_id, room, kept.number)? {
                 return Ok(());
             }
             let text = format!("The agents' replies stop here: {name} met a limit.");
             (NoticeCode::CascadeStopped, text)
         }
         TurnRule::HourRoom | TurnRule::HourGlobal => {
-            let rules = [TurnRule::HourRoom, TurnRule::HourGlobal];
-            let since = super::window(now);
-            if turns::was_refused(tx, room, None, rules, since, kept.number)? {
+            if turns::was_over_budget(tx, room, super::window(now), kept.number)? {
                 return Ok(());
             }
             let text = "The automatic turns of this hour are used up.".to_owned();
             (NoticeCode::BudgetReached, text)
         }
         TurnRule::RuntimeUnavailable => {
-            let before = turns::newest_of(tx, room, agent, kept.number)?;
-            if before.is_some_and(|before| before.turn.rule == TurnRule::RuntimeUnavailable) {
+            if was_unavailable(tx, kept)? {
                 return Ok(());
             }
             let text = format!("{name} cannot work: its runtime is not available here.");
@@ -129,6 +123,13 @@ pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<
     };
     let data = about(turn, json!({"rule": turn.rule, "limit": turn.limit}));
     notice(tx, room, code, Some(agent), text, data, now)
+}
+
+/// Whether the agent could not take its turn before this one in the room either.
+pub(super) fn was_unavailable(db: &Rx<'_>, kept: &Kept) -> Result<bool> {
+    let (room, agent) = (kept.turn.room_id, kept.turn.agent_author_id);
+    let before = turns::newest_of(db, room, agent, kept.number)?;
+    Ok(before.is_some_and(|before| before.turn.rule == TurnRule::RuntimeUnavailable))
 }
 
 /// What a notice says of a turn.

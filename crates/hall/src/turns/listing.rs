@@ -68,7 +68,7 @@ fn unmeant(db: &Rx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnPlace, Turn)
     for (at, post) in posts.iter().enumerate() {
         let before = said.get(..at).unwrap_or_default().iter().rev();
         let by_agent = agent_authors.contains(&post.author_id);
-        let heard = considering::hear(room, post, by_agent, &agents, before);
+        let heard = considering::hear(room, post, by_agent, &agents, &before);
         for (n, (agent, addressing)) in (1..).zip(heard) {
             let Addressing::NotAddressed(rule) = addressing else {
                 continue;

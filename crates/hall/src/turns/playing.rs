@@ -1,8 +1,9 @@
 //! Playing a session's part: what one tells of its turn, told from outside.
 
-use guildhall_domain::{Result, ids::TurnId, sessions::TurnOutcome};
+use guildhall_domain::{Refusal, Result, ids::TurnId, outcome::Thing, sessions::TurnOutcome};
+use guildhall_store::Rx;
 
-use super::ending;
+use super::{ending, starting};
 use crate::Hall;
 
 /// What a session tells of the turn it was handed.
@@ -28,6 +29,22 @@ pub enum Played {
 }
 
 impl Hall {
+    /// What the session of a turn that has yet to start would be handed: the message's text, and
+    /// what is sent beside it.
+    ///
+    /// # Errors
+    /// `NotFound` for a turn that is not there, or whose agent is not.
+    #[doc(hidden)]
+    pub async fn preview_turn(&self, turn: TurnId) -> Result<(String, String)> {
+        let missing = || Refusal::NotFound(Thing::Turn);
+        let read = move |db: &Rx<'_>| {
+            let kept = guildhall_store::turns::by_id(db, turn)?.ok_or_else(missing)?;
+            Ok(starting::preview(db, &kept)?.ok_or_else(missing)?)
+        };
+        let handing = self.store().read(read).await?.value;
+        Ok((handing.content, handing.context))
+    }
+
     /// Tells the ledger what the session of a turn would, so that a test needs no agent.
     ///
     /// # Errors

@@ -55,9 +55,12 @@ pub(super) fn when_due(
             kept.turn.session_id = None;
             (kept.taken_at, kept.turn.limit) = (None, None);
             ledger::go(tx, kept, TurnRule::RuntimeUnavailable, now)?;
+            tracing::warn!(turn = %kept.id, ?refusal, "a session did not take a turn");
+            if ledger::was_unavailable(tx, kept)? {
+                return Ok(None);
+            }
             let text = format!("{} could not be handed its turn.", agent.name);
-            let data = json!({"why": format!("{refusal:?}")});
-            let data = ledger::about(&kept.turn, data);
+            let data = ledger::about(&kept.turn, json!({"rule": kept.turn.rule}));
             let code = NoticeCode::AgentUnavailable;
             ledger::notice(tx, room.id, code, Some(agent.author), text, data, now)?;
             Ok(None)
@@ -110,6 +113,15 @@ fn begin(
     kept.taken_at = Some(now);
     ledger::resume(tx, kept, now)?;
     Ok(session)
+}
+
+/// What a turn's session would be handed now; `None` when its agent is not there.
+pub(super) fn preview(db: &Rx<'_>, kept: &Kept) -> Result<Option<Handing>> {
+    let room = existing(db, kept)?;
+    match attendant(db, kept)? {
+        Some(agent) => handing(db, kept, &room, &agent).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Whether a turn that was addressed a while ago may still start.

@@ -1,11 +1,14 @@
 //! Runtimes: which there are, and trying one out.
 
-use axum::{Json, extract::State};
-use guildhall_domain::callers::{AnyCaller, Owner};
+use axum::{Json, extract::State, http::StatusCode};
+use guildhall_domain::{
+    callers::{AnyCaller, Owner},
+    runtimes::RuntimeStatus,
+};
 use guildhall_hall::Hall;
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    runtimes::{Runtime, Runtimes},
+    runtimes::{CheckRuntime, Runtime, Runtimes},
 };
 
 use crate::{
@@ -13,6 +16,7 @@ use crate::{
     errors::ApiResult,
     gates::By,
     path::Path,
+    repeats::Sent,
 };
 
 /// Every runtime there can be, unregistered ones too.
@@ -37,6 +41,9 @@ pub async fn check(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(kind): Path<String>,
+    Sent { repeat, .. }: Sent<CheckRuntime>,
 ) -> ApiResult<Json<Runtime>> {
-    Ok(Json(hall.check_runtime(&by, &kind).await?.into()))
+    let once =
+        repeat.answering(|status: &RuntimeStatus| (StatusCode::OK, Runtime::from(status.clone())));
+    Ok(Json(hall.check_runtime(&by, &kind, once).await?.into()))
 }

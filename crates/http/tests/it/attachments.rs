@@ -50,7 +50,7 @@ async fn set(t: &TestHall, setting: &str, value: u64) {
 #[tokio::test]
 async fn a_file_is_uploaded_posted_told_and_read_again_byte_for_byte() {
     let t = TestHall::open().await;
-    let (owner, ada, room) = (t.owner(), t.agent("ada").await, t.team().await);
+    let (owner, ada, room) = (t.owner(), t.bystander("ada").await, t.team().await);
     let mut events = t.events();
     let bytes: Vec<u8> = (0..700_000_u32).map(|n| (n * 7 % 251) as u8).collect();
     let sent = [

@@ -88,6 +88,7 @@ struct Things {
     entry: String,
     file: String,
     page: String,
+    turn: String,
     ada: Caller,
 }
 
@@ -103,7 +104,12 @@ impl Things {
         let page = canvas::open(&t.owner(), &room, 1).await;
         let thread = format!("{}/thread", canvas::at(&room, &page));
         t.owner().post(&thread, json!({})).await.ok(201);
+        // Its turn is stopped, so that stopping it once more changes nothing.
+        let turn = posted["turns"][0]["id"].as_str().unwrap().to_owned();
+        let halt = format!("/api/rooms/{room}/halt");
+        t.owner().post(&halt, json!({})).await.ok(200);
         Self {
+            turn,
             document: document(),
             entry: posted["entry"]["id"].as_str().unwrap().to_owned(),
             file: file["id"].as_str().unwrap().to_owned(),
@@ -133,6 +139,7 @@ impl Things {
             .replace("{rootEntryId}", &self.entry)
             .replace("{attachmentId}", &self.file)
             .replace("{documentId}", &self.page)
+            .replace("{turnId}", &self.turn)
             .replace("{emoji}", "none")
             .replace("{type}", "none")
             .replace("{code}", "NOT_FOUND")

@@ -29,7 +29,7 @@ fn lines(answer: &Answer) -> Vec<Value> {
 #[tokio::test]
 async fn a_room_leaves_as_its_members_its_entries_and_a_digest_of_them() {
     let t = TestHall::open().await;
-    let (owner, ada) = (t.owner(), t.agent("ada").await);
+    let (owner, ada) = (t.owner(), t.bystander("ada").await);
     let room = t.channel(&owner, "Ops & more", &[&ada]).await;
     let mut created = t.events();
     let file = t.upload(&ada, &room, ("a.txt", "text/plain", b"a")).await;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Caller, Stream, TestHall};
+use guildhall_domain::settings::{self, Source};
+use guildhall_testkit::{Caller, Options, Stream, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,6 +20,8 @@ struct Known {
     entries: Vec<Value>,
     /// Its canvas, in order.
     documents: Vec<Value>,
+    /// Its turns that are not over.
+    turns: Vec<Value>,
     /// Who ever wrote here, by the entries seen.
     wrote: BTreeSet<String>,
 }
@@ -35,6 +38,7 @@ impl Known {
             room: snapshot["room"].clone(),
             entries: Vec::new(),
             documents: list(&snapshot["documents"]).clone(),
+            turns: list(&snapshot["turns"]).clone(),
             wrote: BTreeSet::new(),
         };
         for entry in list(&snapshot["entries"]) {
@@ -96,6 +100,13 @@ impl Known {
             "canvas_document_closed" => {
                 let id = &data["documentId"];
                 self.documents.retain(|document| document["id"] != *id);
+            }
+            "turn_updated" => {
+                let turn = &data["turn"];
+                self.turns.retain(|known| known["id"] != turn["id"]);
+                if turn["state"] == "refused" {
+                    self.turns.push(turn.clone());
+                }
             }
             // A slow test meets a heartbeat.
             "position" => {}
@@ -162,7 +173,9 @@ impl Known {
                 *count = (number + 1).into();
             }
         };
-        if entry["authorId"] == me {
+        if entry["kind"] == "notice" {
+            // Notices count in no badge.
+        } else if entry["authorId"] == me {
             self.room["viewerHasPosted"] = true.into();
         } else {
             more(&mut self.room["unreadCount"]);
@@ -236,15 +249,31 @@ impl Known {
             .await
             .ok(200);
         assert_eq!(page["entries"], json!(self.entries), "after {step}");
+        let mut turns = self.turns.clone();
+        turns.reverse();
+        let of_room = format!("{path}/turns?state=refused&limit=200");
+        let ledger = self.viewer.get(&of_room).await.ok(200);
+        assert_eq!(ledger["turns"], json!(turns), "after {step}");
         let canvas = self.viewer.get(&format!("{path}/canvas")).await.ok(200);
         assert_eq!(canvas["documents"], json!(self.documents), "after {step}");
         assert_eq!(page["threadRoots"], json!([]), "after {step}");
     }
 }
 
+const NO_TURNS: &[(&settings::Setting, Source, settings::Value)] = &[(
+    &settings::MAX_AUTO_TURNS_TOTAL_PER_HOUR,
+    Source::File,
+    settings::Value::Number(0),
+)];
+
 #[tokio::test]
 async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
-    let t = TestHall::open().await;
+    // Every turn is refused at once, so that nothing happens between the steps.
+    let t = TestHall::open_with(Options {
+        configured: NO_TURNS,
+        ..Options::default()
+    })
+    .await;
     let owner = t.owner();
     owner
         .patch(&owner.handle_url(), json!({"handle": "boss"}))

@@ -139,7 +139,7 @@ async fn holds(t: &TestHall, by: &Caller, room: &str) {
 #[tokio::test]
 async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
     let mut t = TestHall::open().await;
-    let (owner, ada) = (t.owner(), t.agent("ada").await);
+    let (owner, ada) = (t.owner(), t.bystander("ada").await);
     owner
         .patch(&owner.handle_url(), json!({"handle": "boss"}))
         .await

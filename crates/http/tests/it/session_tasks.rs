@@ -197,3 +197,33 @@ async fn more_tasks_than_may_be_kept_are_told_in_a_notice_once() {
     assert_eq!(heard[0]["type"], "session_notice");
     assert_eq!(heard[0]["data"]["code"], "TASKS_MAX");
 }
+
+#[tokio::test]
+async fn sessions_of_the_terminal_are_listed_for_people_alone() {
+    let t = TestHall::open().await;
+    claude(&t, CLAUDE);
+    let name = format!(".codex/sessions/2026/02/03/rollout-2026-02-03T10-00-00-{ROLLOUT}.jsonl");
+    write(t.home().join(name), CODEX);
+    let owner = t.owner();
+    let listed = |source: &str| format!("/api/sessions?source={source}");
+    let all = owner.get(&listed("terminal")).await.ok(200);
+    assert_eq!(all["sessions"].as_array().unwrap().len(), 2);
+    let found = all["sessions"].as_array().unwrap();
+    let session = found.iter().find(|session| session["id"] == SESSION);
+    let session = session.expect("the session of the transcript");
+    for (field, value) in [
+        ("title", json!("Count the words of every file")),
+        ("cwd", json!("/projects/tally")),
+        ("runtime", json!("claude-code")),
+        ("agentId", json!("00000000-0000-0000-0000-000000000000")),
+        ("readOnly", json!(true)),
+        ("origin", json!("terminal")),
+    ] {
+        assert_eq!(session[field], value, "{field}");
+    }
+    let ours = owner.get(&listed("guildhall")).await.ok(200);
+    assert_eq!(ours["sessions"], json!([]));
+    let agent = t.agent("ada").await;
+    let none = agent.get(&listed("all")).await.ok(200);
+    assert_eq!(none["sessions"], json!([]));
+}

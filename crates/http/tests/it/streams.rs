@@ -334,7 +334,7 @@ async fn who_reconnects_at_random_gets_each_event_exactly_once_and_in_order() {
 async fn a_long_absence_is_made_good_page_by_page() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let ada = t.agent("ada").await;
+    let ada = t.bystander("ada").await;
     let team = t.team().await;
     let hidden = t.channel(&owner, "Hidden", &[]).await;
     let begin = head(&t);
@@ -394,7 +394,7 @@ async fn a_long_absence_is_made_good_page_by_page() {
 async fn what_is_read_while_others_write_and_the_stream_from_there_make_one_whole() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let ada = t.agent("ada").await;
+    let ada = t.bystander("ada").await;
     let team = t.team().await;
     let path = format!("/api/rooms/{team}/entries?limit=200");
     for _ in 0..10 {

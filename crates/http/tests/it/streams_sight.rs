@@ -22,7 +22,7 @@ fn names(frames: &[Frame]) -> Vec<&str> {
 async fn an_agent_hears_of_a_room_from_its_joining_to_its_leaving() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
+    let (ada, bob) = (t.bystander("ada").await, t.bystander("bob").await);
     let team = t.team().await;
     let mut live = t.stream(&ada, "/api/events", None).await;
     live.expect("snapshot").await;
@@ -226,7 +226,7 @@ async fn a_read_cursor_is_told_to_its_person_alone() {
 async fn an_agent_hears_of_authors_and_rooms_it_may_see() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let ada = t.agent("ada").await;
+    let ada = t.bystander("ada").await;
     let loner = t
         .agent_of(json!({"name": "zoe", "cwd": t.folder("zoe"), "joinTeam": false}))
         .await;

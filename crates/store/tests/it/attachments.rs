@@ -61,7 +61,7 @@ fn post(tx: &mut Tx<'_>, n: u8, digests: &[u8]) -> Result<Entry> {
         text: "look".to_owned(),
         thread_root: None,
         mention_spans: Vec::new(),
-        cascade_depth: 0,
+        cascade: Default::default(),
         now: NOW,
     };
     let mut entry = entries::insert(tx, new)?;

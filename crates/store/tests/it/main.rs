@@ -10,3 +10,4 @@ mod attachments;
 mod events;
 mod repeats;
 mod sign_ins;
+mod usage;

@@ -137,10 +137,10 @@ fn titled(option: &EnumOption) -> Choice {
     }
 }
 
-fn bare(value: &String) -> Choice {
+fn bare(value: impl AsRef<str>) -> Choice {
     Choice {
-        value: value.clone(),
-        label: value.clone(),
+        value: value.as_ref().to_owned(),
+        label: value.as_ref().to_owned(),
     }
 }
 

@@ -228,6 +228,10 @@ pub struct PromptEnd {
 
 /// Something the agent said unasked.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a handful wait in a channel, and most are updates"
+)]
 pub enum Said {
     /// What happens in a session.
     Update {
@@ -251,6 +255,10 @@ pub enum Said {
 
 /// What happens in a session.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "each is taken apart as soon as it is heard"
+)]
 pub enum Update {
     /// More words.
     Text(String),

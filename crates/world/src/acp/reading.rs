@@ -183,7 +183,7 @@ pub(super) fn changed(update: ToolCallUpdate) -> ToolCallPatch {
         input: raw_input,
         output: raw_output,
         content: content.map(|content| content.into_iter().map(tool_content).collect()),
-        locations: locations.map(|places| places.into_iter().map(location).collect()),
+        locations: locations.map(|places| places.iter().map(location).collect()),
     }
 }
 
@@ -248,7 +248,7 @@ fn tool_content(content: ToolCallContent) -> ToolContent {
     }
 }
 
-fn location(place: ToolCallLocation) -> Location {
+fn location(place: &ToolCallLocation) -> Location {
     Location {
         path: place.path.to_string_lossy().into_owned(),
         line: place.line,

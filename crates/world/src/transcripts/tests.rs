@@ -1,3 +1,5 @@
+//! Transcripts on a disk of their own: found, read on in, listed.
+
 use std::{fs, io::Write, os::unix::fs::symlink};
 
 use guildhall_domain::{Moment, ids::SessionId};
@@ -222,7 +224,7 @@ fn sessions_on_disk_are_listed_by_their_first_words() {
     let of_codex = OnDisk {
         id: SessionId::parse(OTHER).unwrap(),
         dialect: Dialect::Codex,
-        cwd: "/work/tally".to_owned(),
+        cwd: "/projects/tally".to_owned(),
         title: "Count the words of every file".to_owned(),
         created_at: moment("2026-02-03T10:00:00Z"),
         updated_at: Moment::from_millis(30_000),

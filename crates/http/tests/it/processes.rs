@@ -1,0 +1,111 @@
+//! Agents known by their processes, and connections nobody can be sure of.
+//! Source: contract 1.4, rows 1 and 1b, "in doubt".
+
+use guildhall_testkit::{Caller, TestHall};
+use serde_json::{Value, json};
+
+async fn who(by: &Caller) -> Value {
+    by.get("/api/auth/whoami").await.ok(200)["caller"].clone()
+}
+
+fn agent(author: &Caller, name: &str, credential: &str) -> Value {
+    json!({"kind": "agent", "authorId": author.author(), "displayName": name,
+        "credential": credential})
+}
+
+#[tokio::test]
+async fn a_process_of_an_agent_is_that_agent_whatever_it_leaves_out() {
+    let t = TestHall::open().await;
+    let ada = t.agent("ada").await;
+    let process = t.process_of(&ada);
+    let expected = agent(&ada, "ada", "process");
+    assert_eq!(who(&process).await, expected);
+    let whoami = process.get("/api/auth/whoami").await.ok(200);
+    assert_eq!(whoami["ownerHere"], false);
+
+    let key = t.key(&t.owner(), "laptop").await;
+    assert_eq!(who(&process.clone().with_key(&key)).await, expected);
+    let owners = json!({"name": "eve", "cwd": t.folder("eve")});
+    process
+        .post("/api/agents", owners)
+        .await
+        .refused(403, "OWNER_ONLY");
+    let keys = process
+        .post("/api/auth/keys", json!({"label": "mine"}))
+        .await;
+    keys.refused(403, "HUMANS_ONLY");
+    t.say(&process, &t.team().await, "hello").await;
+}
+
+#[tokio::test]
+async fn a_cookie_makes_no_person_of_an_agents_process() {
+    let t = TestHall::open_login().await;
+    let ada = t.agent("ada").await;
+    let process = t.process_of(&ada);
+    let cookie = format!("guildhall_{}={}", t.port(), t.owner().cookie());
+    let dressed = process.with("cookie", &cookie);
+    assert_eq!(who(&dressed).await, agent(&ada, "ada", "process"));
+}
+
+#[tokio::test]
+async fn a_header_shown_by_a_process_names_its_own_agent_or_nobody() {
+    let t = TestHall::open().await;
+    let (ada, eve) = (t.agent("ada").await, t.agent("eve").await);
+    let process = t.process_of(&ada);
+    let own = process.clone().showing(ada.token());
+    assert_eq!(who(&own).await, agent(&ada, "ada", "agent-token"));
+    let bearer = format!("Bearer {}", eve.token());
+    for (what, borrowed) in [
+        ("another's", process.clone().showing(eve.token())),
+        (
+            "another's, for MCP",
+            process.clone().with("authorization", &bearer),
+        ),
+        ("an unknown one", process.clone().showing("gha_x")),
+        ("an empty one", process.clone().with("x-service-agent", "")),
+    ] {
+        assert_eq!(who(&borrowed).await, Value::Null, "{what}");
+        let refused = borrowed.get("/api/rooms").await;
+        refused.refused(401, "AGENT_IDENTITY_UNVERIFIED");
+    }
+}
+
+#[tokio::test]
+async fn a_process_of_a_retired_agent_is_nobody() {
+    let t = TestHall::open().await;
+    let ada = t.agent("ada").await;
+    let process = t.process_of(&ada);
+    process.get("/api/rooms").await.ok(200);
+    t.owner()
+        .delete(&format!("/api/agents/{}", ada.agent()))
+        .await
+        .ok(200);
+    process
+        .get("/api/rooms")
+        .await
+        .refused(401, "AGENT_IDENTITY_UNVERIFIED");
+    assert_eq!(who(&process).await, Value::Null);
+}
+
+#[tokio::test]
+async fn a_process_below_the_server_without_an_agent_is_nobody() {
+    let t = TestHall::open().await;
+    let ada = t.agent("ada").await;
+    for stray in [t.stray(), t.stray().showing(ada.token())] {
+        assert_eq!(who(&stray).await, Value::Null);
+        let refused = stray.get("/api/rooms").await;
+        refused.refused(401, "AGENT_IDENTITY_UNVERIFIED");
+        stray.get("/api/health").await.ok(200);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_in_doubt_does_all_but_decide() {
+    let t = TestHall::open().await;
+    let doubtful = t.in_doubt();
+    let owner = json!({"kind": "owner", "authorId": t.owner().author(),
+        "displayName": who(&t.owner()).await["displayName"], "credential": "loopback"});
+    assert_eq!(who(&doubtful).await, owner);
+    let ask = json!({"name": "eve", "cwd": t.folder("eve")});
+    doubtful.post("/api/agents", ask).await.ok(201);
+}
