@@ -114,7 +114,7 @@ pub(super) fn a_killed_agent_goes_on_with_its_history(stage: &mut Stage) {
     talk.end();
     talk.send(&[&stage.agent.shell("touch killed.txt")]);
     let card = talk.card();
-    let before = boundaries::agents_of(stage.t().server.pid());
+    let before = boundaries::agents_in(stage.t().server.pid(), &stage.t().folder);
     assert_eq!(before.len(), 1, "{before:?}");
     boundaries::kill(before[0]);
     let end = talk.end();

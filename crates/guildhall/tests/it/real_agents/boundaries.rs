@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     net::TcpStream,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -168,8 +169,15 @@ fn mentions(pid: i32, folder: &str) -> bool {
     String::from_utf8_lossy(&environ).contains(folder) || cwd.starts_with(folder)
 }
 
-/// The agents that a server runs: what stands below its keepers.
-pub(super) fn agents_of(server: u32) -> Vec<i32> {
+/// The agents that a server runs in a folder: what stands below its keepers.
+pub(super) fn agents_in(server: u32, folder: &Path) -> Vec<i32> {
+    let works_there =
+        |pid: &i32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+    agents_of(server).into_iter().filter(works_there).collect()
+}
+
+/// All agents that a server runs.
+fn agents_of(server: u32) -> Vec<i32> {
     let all = processes();
     let children = |of: i32| -> Vec<i32> {
         let own = all.iter().filter(|(_, parent)| **parent == of);

@@ -93,11 +93,12 @@ const CODEX: Facts = Facts {
     own_variables: &[
         "CODEX_*",
         "NO_COLOR",
+        "TERM",
         "COLORTERM",
         "PAGER",
         "GIT_PAGER",
         "GH_PAGER",
-        "LC_ALL",
+        "LC_*",
         "npm_*",
     ],
     // It has no tool for edits with a model it does not know: it writes by a command.
