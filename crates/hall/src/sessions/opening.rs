@@ -127,6 +127,11 @@ impl Hall {
             ..Seat::default()
         };
         stage.process.take_seat(session.id, seat);
+        if let Some(commands) = stage.process.early_commands(&stage.native) {
+            self.note_agent_commands(session.id, &session.runtime, &session.cwd, commands)
+                .await
+                .map_err(said)?;
+        }
         Ok(())
     }
 
