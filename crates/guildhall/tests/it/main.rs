@@ -23,6 +23,8 @@ mod cli_turns;
 mod kill;
 mod login;
 mod process_trees;
+#[cfg(feature = "real-agents")]
+mod real_agents;
 mod rehearsal;
 mod runtimes;
 mod server;

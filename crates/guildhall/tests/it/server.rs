@@ -47,17 +47,37 @@ impl Server {
 
     fn start_as(data_dir: &Path, args: &[&str], env: &[(&str, &str)], log: Option<File>) -> Self {
         let level = if log.is_some() { "trace" } else { "info" };
-        let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guildhall"));
+        command
+            .env_remove("GUILDHALL_URL")
+            .env_remove("GUILDHALL_AGENT_TOKEN")
+            .envs(env.iter().copied())
+            .env("GUILDHALL_LOG", level)
+            .stderr(log.map_or_else(Stdio::null, Into::into));
+        Self::spawn(command, data_dir, args)
+    }
+
+    /// Starts a server whose environment is `env` and nothing else.
+    pub(crate) fn start_bare(data_dir: &Path, env: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guildhall"));
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(data_dir.join("test.log"));
+        command
+            .env_clear()
+            .envs(env.iter().copied())
+            .stderr(log.unwrap());
+        Self::spawn(command, data_dir, &["--bind", "127.0.0.1:0"])
+    }
+
+    fn spawn(mut command: Command, data_dir: &Path, args: &[&str]) -> Self {
+        let mut child = command
             .arg("serve")
             .arg("--data-dir")
             .arg(data_dir)
             .args(args)
-            .env_remove("GUILDHALL_URL")
-            .env_remove("GUILDHALL_AGENT_TOKEN")
-            .envs(env.iter().copied())
             .stdout(Stdio::piped())
-            .env("GUILDHALL_LOG", level)
-            .stderr(log.map_or_else(Stdio::null, Into::into))
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

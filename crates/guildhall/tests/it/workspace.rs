@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     net::TcpStream,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -22,8 +22,10 @@ pub(crate) struct Workspace {
     /// Where agents work.
     pub(crate) folder: PathBuf,
     /// The home of server and agents.
-    home: PathBuf,
-    scratch: Scratch,
+    pub(crate) home: PathBuf,
+    /// The server's whole environment, where it does not get the test's.
+    bare: Option<Vec<(String, String)>>,
+    pub(crate) scratch: Scratch,
 }
 
 impl Workspace {
@@ -44,6 +46,41 @@ impl Workspace {
             server,
             folder,
             home,
+            bare: None,
+            scratch,
+        }
+    }
+
+    /// Starts a server with the configuration that `configure` writes for a home and a folder,
+    /// in an environment of its own.
+    #[cfg(feature = "real-agents")]
+    pub(crate) fn open_bare(
+        what: &str,
+        env: &[(&str, &str)],
+        configure: impl FnOnce(&Path, &Path) -> String,
+    ) -> Self {
+        let scratch = Scratch::new(what);
+        let [data, folder, home, temporary] =
+            ["data", "work", "home", "tmp"].map(|name| scratch.path().join(name));
+        for folder in [&data, &folder, &home, &temporary] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(data.join("guildhall.toml"), configure(&home, &folder)).unwrap();
+        let own = [
+            ("HOME", home.to_str().unwrap()),
+            ("TMPDIR", temporary.to_str().unwrap()),
+            ("GUILDHALL_FILES_ROOTS", scratch.path().to_str().unwrap()),
+        ];
+        let env: Vec<_> = own
+            .iter()
+            .chain(env)
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        Self {
+            server: start_bare(&scratch, &env),
+            folder,
+            home,
+            bare: Some(env),
             scratch,
         }
     }
@@ -51,13 +88,11 @@ impl Workspace {
     /// Kills the server as the kernel would, and starts another one on the same data.
     pub(crate) fn crash(self) -> Self {
         self.server.kill();
-        let server = start(&self.scratch, &self.home, &[]);
-        Self {
-            server,
-            folder: self.folder,
-            home: self.home,
-            scratch: self.scratch,
-        }
+        let server = match &self.bare {
+            None => start(&self.scratch, &self.home, &[]),
+            Some(env) => start_bare(&self.scratch, env),
+        };
+        Self { server, ..self }
     }
 
     /// Opens a session of the scripted agent in the folder; answers its id.
@@ -201,7 +236,15 @@ impl Workspace {
     }
 }
 
-fn start(scratch: &Scratch, home: &std::path::Path, env: &[(&str, &str)]) -> Server {
+fn start_bare(scratch: &Scratch, env: &[(String, String)]) -> Server {
+    let env: Vec<_> = env
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    Server::start_bare(&scratch.path().join("data"), &env)
+}
+
+fn start(scratch: &Scratch, home: &Path, env: &[(&str, &str)]) -> Server {
     let data = scratch.path().join("data");
     let home = home.to_str().unwrap();
     let env = [

@@ -13,6 +13,7 @@ use std::{
 use guildhall_domain::{
     Moment, Result,
     agents::Agent,
+    commands::AgentCommand,
     events::Event,
     ids::{AgentId, SessionId, TokenId},
     limits,
@@ -32,6 +33,9 @@ use crate::{Hall, tokens};
 
 /// How many things said in a session may wait for its driver; then the agent waits.
 pub(super) const INBOX: usize = 16;
+const INBOX: usize = 16;
+/// For how many sessions that have no seat yet commands are kept.
+const EARLY_MAX: usize = 16;
 /// How often an idle process is looked at.
 const IDLE_CHECK: Duration = Duration::from_secs(15);
 
@@ -77,6 +81,28 @@ struct Seats {
     by_session: HashMap<SessionId, Seat>,
     /// Who listens to a session, by the agent's id of it.
     inboxes: HashMap<String, (SessionId, mpsc::Sender<Said>)>,
+    /// Commands that were reported before their session had its seat, by the agent's id of it: an
+    /// agent may report them in the same breath in which it opens the session.
+    early: HashMap<String, Vec<AgentCommand>>,
+}
+
+impl Seats {
+    /// The session that the agent calls `native`.
+    fn session_of(&self, native: &str) -> Option<SessionId> {
+        let listener = self.inboxes.get(native).map(|(session, _)| *session);
+        listener.or_else(|| {
+            let mut seats = self.by_session.iter();
+            let seat = seats.find(|(_, seat)| seat.native == native);
+            seat.map(|(session, _)| *session)
+        })
+    }
+
+    /// Keeps commands until their session has its seat.
+    fn keep_early(&mut self, native: &str, commands: &[AgentCommand]) {
+        if self.early.len() < EARLY_MAX || self.early.contains_key(native) {
+            self.early.insert(native.to_owned(), commands.to_vec());
+        }
+    }
 }
 
 /// A session that is open in a process.
@@ -173,6 +199,11 @@ impl Process {
     /// The seat of a session, if it is open here.
     pub(super) fn seat(&self, session: SessionId) -> Option<Seat> {
         lock(&self.seats).by_session.get(&session).cloned()
+    }
+
+    /// The commands that the agent reported before its session had its seat.
+    pub(super) fn early_commands(&self, native: &str) -> Option<Vec<AgentCommand>> {
+        lock(&self.seats).early.remove(native)
     }
 
     /// Notes what is set in a session.
@@ -509,14 +540,12 @@ impl Desk {
             Said::Ask { session, .. } => (session, None),
         };
         let (session, inbox) = {
-            let seats = lock(&self.seats);
+            let mut seats = lock(&self.seats);
+            let session = seats.session_of(native);
+            if let (None, Some(Update::Commands(commands))) = (session, update) {
+                seats.keep_early(native, commands);
+            }
             let listener = seats.inboxes.get(native);
-            let session = listener.map(|(session, _)| *session).or_else(|| {
-                let mut seats = seats.by_session.iter();
-                seats
-                    .find(|(_, seat)| seat.native == *native)
-                    .map(|(id, _)| *id)
-            });
             (session, listener.map(|(_, inbox)| inbox.clone()))
         };
         if let (Some(session), Some(Update::Commands(commands))) = (session, update) {
@@ -547,5 +576,35 @@ impl Desk {
         {
             seat.mode = Some(mode);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_that_come_before_their_session_s_seat_are_kept_for_it() {
+        let mut seats = Seats::default();
+        let named = |name: &str| AgentCommand {
+            name: name.to_owned(),
+            description: String::new(),
+            hint: String::new(),
+        };
+        seats.keep_early("s-1", &[named("old")]);
+        seats.keep_early("s-1", &[named("new")]);
+        for other in 0..EARLY_MAX {
+            seats.keep_early(&format!("other-{other}"), &[]);
+        }
+        assert_eq!(seats.early.len(), EARLY_MAX);
+        assert_eq!(seats.early.remove("s-1"), Some(vec![named("new")]));
+        assert_eq!(seats.session_of("s-1"), None);
+        let session = SessionId::from_bytes([1; 16]);
+        let seat = Seat {
+            native: "s-1".to_owned(),
+            ..Seat::default()
+        };
+        seats.by_session.insert(session, seat);
+        assert_eq!(seats.session_of("s-1"), Some(session));
     }
 }
