@@ -22,8 +22,11 @@ const MALFORMED: &[u16] = &[400, 401, 403];
 /// Nobody listens there.
 const NO_DOOR: &[u16] = &[0, 401, 403];
 
-/// Every way in, and what the server may answer to it.
-pub(crate) const WAYS: &[(&str, Way, &[u16])] = &[
+/// A way in, its name before, and what the server may answer to it.
+type Entry = (&'static str, Way, &'static [u16]);
+
+/// Every way in.
+pub(crate) const WAYS: &[Entry] = &[
     ("nothing shown", Shows(&[]), REFUSED),
     ("its own token", Shows(&["X-Service-Agent: {own}"]), REFUSED),
     (
@@ -116,7 +119,7 @@ pub(crate) const WAYS: &[(&str, Way, &[u16])] = &[
     (
         "an upgrade to a WebSocket",
         Shows(&[
-            "Connection: close, Upgrade",
+            "Connection: Upgrade",
             "Upgrade: websocket",
             "Sec-WebSocket-Version: 13",
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
@@ -166,9 +169,15 @@ pub(crate) const WAYS: &[(&str, Way, &[u16])] = &[
 ];
 
 #[test]
-fn no_way_lets_an_agent_decide_or_take_what_would_let_it() {
-    let t = Workspace::open("hostile");
-    try_all(&t, |_| true);
+fn nothing_an_agent_shows_lets_it_decide_or_take_what_would_let_it() {
+    let t = Workspace::open("hostile-shows");
+    try_all(&t, |(_, way, _)| matches!(way, Shows(_)));
+}
+
+#[test]
+fn no_connection_an_agent_makes_lets_it_decide_or_take_what_would_let_it() {
+    let t = Workspace::open("hostile-connects");
+    try_all(&t, |(_, way, _)| !matches!(way, Shows(_)));
 }
 
 #[test]
@@ -180,7 +189,7 @@ fn where_people_sign_in_the_secrets_of_the_data_folder_open_nothing_to_an_agent(
     let (status, made) = t.server.ask("POST", "/api/auth/register", Some(&first));
     assert_eq!(status, 201, "{made}");
     t.server.authorization = Some(format!("Bearer {}", discovered(&t)));
-    try_all(&t, |name| {
+    try_all(&t, |(name, ..)| {
         name.contains("local token") || name.contains("cookie") || name.contains("nothing")
     });
 }
@@ -195,11 +204,11 @@ fn discovered(t: &Workspace) -> String {
         .to_owned()
 }
 
-fn try_all(t: &Workspace, wanted: impl Fn(&str) -> bool) {
+fn try_all(t: &Workspace, wanted: impl Fn(&Entry) -> bool) {
     let stage = Stage::set(t);
-    let before = stage.picture();
+    let (before, glance) = (stage.picture(), stage.glance());
     let mut turns = 0;
-    for (at, (name, _, allowed)) in WAYS.iter().enumerate().filter(|(_, way)| wanted(way.0)) {
+    for (at, (name, _, allowed)) in WAYS.iter().enumerate().filter(|(_, way)| wanted(way)) {
         turns += 1;
         let run = json!({"command": intruder::command(at)});
         t.send(&stage.own, &[&format!("#call run_command {run}")]);
@@ -210,7 +219,7 @@ fn try_all(t: &Workspace, wanted: impl Fn(&str) -> bool) {
             let status = u16::try_from(one["status"].as_u64().unwrap()).unwrap();
             assert!(allowed.contains(&status), "{name}: {one}");
         }
-        assert_eq!(stage.picture(), before, "{name}: nothing changed");
+        assert_eq!(stage.glance(), glance, "{name}: nothing changed");
         let mut statuses: Vec<_> = found.iter().map(|one| one["status"].clone()).collect();
         statuses.sort_by_key(Value::as_u64);
         statuses.dedup();
@@ -219,6 +228,7 @@ fn try_all(t: &Workspace, wanted: impl Fn(&str) -> bool) {
             found.len()
         );
     }
+    assert_eq!(stage.picture(), before, "nothing changed");
     for folder in [&t.folder, &stage.folder] {
         assert!(!folder.join("fell").exists(), "no tool ran");
     }
@@ -398,32 +408,41 @@ impl<'a> Stage<'a> {
         self.wish("start a runtime", "POST", check, json!({}));
     }
 
-    /// All that an agent must not be able to change, as a person sees it.
-    fn picture(&self) -> Value {
-        let get = |path: &str| {
-            let (status, found) = self.t.server.ask("GET", path, None);
-            assert_eq!(status, 200, "{path}: {found}");
-            found
-        };
+    fn get(&self, path: &str) -> Value {
+        let (status, found) = self.t.server.ask("GET", path, None);
+        assert_eq!(status, 200, "{path}: {found}");
+        found
+    }
+
+    /// What waits for a person, and the modes in force.
+    fn glance(&self) -> Value {
         let mut asks = self.t.asks();
         for ask in &mut asks {
             ask.as_object_mut().unwrap().remove("remainingMs");
         }
-        let agents = get("/api/agents")["agents"].as_array().unwrap().clone();
+        let sessions = self.get("/api/sessions");
+        let fields = ["id", "permissionMode", "agentId"];
+        json!([asks, part(&sessions["sessions"], &fields)])
+    }
+
+    /// All that an agent must not be able to change, as a person sees it.
+    fn picture(&self) -> Value {
+        let agents = self.get("/api/agents")["agents"]
+            .as_array()
+            .unwrap()
+            .clone();
         let agents = agents.iter().map(|agent| {
             let id = text(agent, "id");
-            let tokens = get(&format!("/api/agents/{id}/tokens"));
+            let tokens = self.get(&format!("/api/agents/{id}/tokens"));
             let tokens = part(&tokens["tokens"], &["id", "label", "revokedAt"]);
-            let sessions = get(&format!("/api/sessions?agentId={id}"));
-            let fields = ["id", "permissionMode", "agentId"];
-            let sessions = part(&sessions["sessions"], &fields);
             let fields = ["id", "name", "handle", "permissionMode", "state", "rev"];
-            json!([part(&json!([agent]), &fields), tokens, sessions])
+            json!([part(&json!([agent]), &fields), tokens])
         });
-        json!({"asks": asks, "agents": agents.collect::<Vec<_>>(),
-            "keys": part(&get("/api/auth/keys")["keys"], &["id"]),
-            "settings": get("/api/settings"),
-            "authors": part(&get("/api/rooms/authors")["authors"], &["id", "handle", "displayName"])})
+        let authors = self.get("/api/rooms/authors");
+        json!({"glance": self.glance(), "agents": agents.collect::<Vec<_>>(),
+            "keys": part(&self.get("/api/auth/keys")["keys"], &["id"]),
+            "settings": self.get("/api/settings"),
+            "authors": part(&authors["authors"], &["id", "handle", "displayName"])})
     }
 }
 

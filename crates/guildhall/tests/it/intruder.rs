@@ -33,7 +33,7 @@ const FOUND: &str = "found.json";
 /// How the intruder gets its bytes to the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {
-    /// With these lines in the head.
+    /// With these lines in the head, on one connection for as long as the server keeps it.
     Shows(&'static [&'static str]),
     /// To another address of this computer.
     At(&'static str),
@@ -95,7 +95,7 @@ fn intruder() {
         "way" => orders.go(super::hostile::WAYS[number(0)].1),
         "handed" => {
             let request = orders.request(number(0), &[]);
-            let (status, said) = exchange(inherited(), &request).unwrap_or_default();
+            let (status, said) = exchange(&inherited(), &request).unwrap_or_default();
             println!("\nHANDED {status} {said}");
         }
         "parent" => {
@@ -156,7 +156,7 @@ impl Orders {
         self.0["requests"].as_array().unwrap()
     }
 
-    /// The bytes of a request, with further lines; `Host` and `Connection` can be replaced.
+    /// The bytes of a request, with further lines; `Host` can be replaced.
     fn request(&self, at: usize, lines: &[&str]) -> String {
         let request = &self.requests()[at];
         let mut target = request["path"].as_str().unwrap().to_owned();
@@ -176,9 +176,6 @@ impl Orders {
         if !has("Host:") {
             head += &format!("Host: {}\r\n", self.address());
         }
-        if !has("Connection:") {
-            head += "Connection: close\r\n";
-        }
         for line in shown {
             head += &format!("{line}\r\n");
         }
@@ -189,7 +186,7 @@ impl Orders {
 
     fn plain(&self, at: usize, lines: &[&str]) -> io::Result<Answer> {
         exchange(
-            TcpStream::connect(self.address())?,
+            &TcpStream::connect(self.address())?,
             &self.request(at, lines),
         )
     }
@@ -207,13 +204,16 @@ impl Orders {
 
     fn go(&self, way: Way) {
         match way {
-            Way::Shows(lines) => self.tell(|orders, at| orders.plain(at, lines)),
+            Way::Shows(lines) => {
+                let mut kept = None;
+                self.tell(|orders, at| orders.on_one(&mut kept, &orders.request(at, lines)));
+            }
             Way::WholeAddress => self.tell(|orders, at| orders.plain(at, &["WHOLE"])),
             Way::At(address) => self.tell(|orders, at| {
                 let address = orders.filled(address);
                 let host = format!("Host: {address}");
                 let socket = TcpStream::connect(&address)?;
-                exchange(socket, &orders.request(at, &[&host]))
+                exchange(&socket, &orders.request(at, &[&host]))
             }),
             Way::KeptAlive => self.tell(Self::kept_alive),
             Way::Pipelined => self.tell(Self::pipelined),
@@ -226,6 +226,15 @@ impl Orders {
             Way::Relayed => self.relayed(),
             Way::CommandLine(variables) => self.command_line(variables),
         }
+    }
+
+    /// Uses a connection again, and makes a new one where the server ended it.
+    fn on_one(&self, kept: &mut Option<TcpStream>, request: &str) -> io::Result<Answer> {
+        if let Some(Ok(answer)) = kept.as_ref().map(|socket| exchange(socket, request)) {
+            return Ok(answer);
+        }
+        let socket = kept.insert(TcpStream::connect(self.address())?);
+        exchange(socket, request)
     }
 
     fn harmless(&self) -> String {
@@ -242,7 +251,7 @@ impl Orders {
             read_answer(&mut BufReader::new(socket.try_clone()?))?.0,
             200
         );
-        exchange(socket, &self.request(at, &[]))
+        exchange(&socket, &self.request(at, &[]))
     }
 
     fn pipelined(&self, at: usize) -> io::Result<Answer> {
@@ -309,7 +318,7 @@ impl Orders {
         let mut lines = BufReader::new(relay.stdout.take().unwrap()).lines();
         let port = lines.find_map(|line| line.unwrap().strip_prefix("RELAY ").map(str::to_owned));
         let address = format!("127.0.0.1:{}", port.unwrap());
-        self.tell(|orders, at| exchange(TcpStream::connect(&address)?, &orders.request(at, &[])));
+        self.tell(|orders, at| exchange(&TcpStream::connect(&address)?, &orders.request(at, &[])));
         relay.kill().unwrap();
         relay.wait().unwrap();
     }
@@ -357,6 +366,7 @@ fn relay(to: &str) {
         let (mut from, mut into) = (near.try_clone().unwrap(), far.try_clone().unwrap());
         let there = thread::spawn(move || {
             let _ = io::copy(&mut from, &mut into);
+            let _ = into.shutdown(Shutdown::Both);
         });
         let _ = io::copy(&mut far, &mut near);
         let _ = near.shutdown(Shutdown::Both);
@@ -364,9 +374,9 @@ fn relay(to: &str) {
     }
 }
 
-fn exchange(mut socket: TcpStream, request: &str) -> io::Result<Answer> {
+fn exchange(socket: &TcpStream, request: &str) -> io::Result<Answer> {
     socket.set_read_timeout(Some(PATIENCE))?;
-    socket.write_all(request.as_bytes())?;
+    (&*socket).write_all(request.as_bytes())?;
     read_answer(&mut BufReader::new(socket))
 }
 

@@ -126,11 +126,14 @@ fn without_the_mode_that_was_chosen_no_prompt_is_sent() {
     assert_eq!(t.look(&session)["permissionMode"], "nowhere");
     let write = r#"#call write_file {"path":"written","content":"x"}"#;
     t.send(&session, &["#say Heard.", write]);
-    let end = t.turn_ended(&session, 1);
-    assert_ne!(end["outcome"], "end_turn", "{end}");
+    let failed = t.until(&session, "session_updated", |data| {
+        data["session"]["state"] == "failed"
+    });
+    let why = failed["session"]["stateReason"].as_str().unwrap();
+    assert!(why.starts_with("MODE_NOT_APPLIED"), "{why}");
+    assert_eq!(failed["session"]["queuedCount"], 1, "the message waits");
     assert_eq!(t.words(&session), "", "the agent heard nothing");
     assert_eq!(t.file("written"), None);
-    assert_ne!(t.look(&session)["stateReason"], "");
 }
 
 #[test]
@@ -159,10 +162,10 @@ fn a_retired_agent_leaves_nothing_of_its_tree_alive() {
 }
 
 /// What holds when an agent kills its own keeper: all that carries its token ends, and nothing
-/// that waits for a person is decided.
+/// that waits for a person is decided by that. What dropped its environment before lives on.
 #[test]
 fn an_agent_that_kills_its_keeper_ends_itself_and_decides_nothing() {
-    let (t, session, _) = deep("keeper");
+    let (t, session, tree) = deep("keeper");
     let asking = t.session();
     t.send(&asking, &[&command(&["touch", "fell"])]);
     let ask = t.ask(&asking);
@@ -181,6 +184,11 @@ fn an_agent_that_kills_its_keeper_ends_itself_and_decides_nothing() {
         assert_eq!(asks[0][member], ask[member], "{member}");
     }
     assert_eq!(t.file("fell"), None);
+    for pid in tree.into_iter().filter(|pid| below(1).contains(pid)) {
+        let pid = process::Pid::from_raw(pid).unwrap();
+        // One that has ended is what we want.
+        let _ = process::kill_process(pid, process::Signal::KILL);
+    }
 }
 
 /// A server with an agent whose command left a process in a session of its own, without
