@@ -27,9 +27,12 @@ pub enum Holder {
     /// No process below the server.
     Outside {
         /// Whether a process below the server may hold it all the same: one whose descriptors
-        /// cannot be read, one among others that come and go too fast, or one that hides it.
+        /// cannot be read, or one among others that come and go too fast.
         is_in_doubt: bool,
     },
+    /// No process at all, though each can be looked into: the socket is hidden, such as on its
+    /// way from one process to another.
+    Nobody,
 }
 
 /// The keepers that run now. Cheap to clone; all clones share the list.
@@ -118,8 +121,12 @@ fn search(keepers: &BTreeMap<u32, Option<AgentId>>, root: u32, inode: u64) -> Ho
         if is_settled {
             // Who ended since cannot hold anything.
             let may_be_below = unreadable.iter().any(|process| below.contains(process));
-            let is_in_doubt = may_be_below || !is_held_elsewhere(&table, &below, keepers, &socket);
-            return Holder::Outside { is_in_doubt };
+            if !may_be_below && !is_held_elsewhere(&table, &below, keepers, &socket) {
+                return Holder::Nobody;
+            }
+            return Holder::Outside {
+                is_in_doubt: may_be_below,
+            };
         }
     }
     Holder::Outside { is_in_doubt: true }
@@ -127,9 +134,6 @@ fn search(keepers: &BTreeMap<u32, Option<AgentId>>, root: u32, inode: u64) -> Ho
 
 /// Whether a process outside of every tree holds the socket, or may hold it because it cannot be
 /// looked into, as a forwarding `sshd` cannot.
-///
-/// A socket that nobody holds is on its way from one process to another, where an agent could
-/// hide it.
 fn is_held_elsewhere(
     table: &Table,
     below: &BTreeSet<Seen>,

@@ -136,7 +136,7 @@ fn a_child_of_ours_that_is_no_agent_is_a_stray() {
 /// Needs root, who can look into every process; for others one that cannot be looked into counts
 /// as the possible holder.
 #[test]
-fn a_socket_that_nobody_holds_is_in_doubt() {
+fn a_socket_that_is_hidden_from_the_look_up_is_nobodys() {
     use std::{io::IoSlice, mem::MaybeUninit, os::unix::net::UnixStream};
 
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -161,7 +161,7 @@ fn a_socket_that_nobody_holds_is_in_doubt() {
     let keeper = Guest::sleeping(None);
     let trees = ProcessTrees::default();
     let _kept = trees.enter(keeper.pid(), Some(agent(1)));
-    assert_eq!(trees.holder(inode), Holder::Outside { is_in_doubt: true });
+    assert_eq!(trees.holder(inode), Holder::Nobody);
 }
 
 #[test]

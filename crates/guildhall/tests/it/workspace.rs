@@ -11,7 +11,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server::{Server, line_of};
 
 /// How long an event may be waited for before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -36,7 +36,19 @@ impl Workspace {
 
     /// The same with further variables for the server.
     pub(crate) fn open_with(what: &str, env: &[(&str, &str)]) -> Self {
+        Self::open_in(Scratch::new(what), env)
+    }
+
+    /// The same with a configuration file.
+    pub(crate) fn open_configured(what: &str, configuration: &str) -> Self {
         let scratch = Scratch::new(what);
+        let data = scratch.path().join("data");
+        fs::create_dir_all(&data).unwrap();
+        fs::write(data.join("guildhall.toml"), configuration).unwrap();
+        Self::open_in(scratch, &[])
+    }
+
+    fn open_in(scratch: Scratch, env: &[(&str, &str)]) -> Self {
         let folder = scratch.path().join("work");
         let home = scratch.path().join("home");
         fs::create_dir_all(&folder).unwrap();
@@ -97,13 +109,25 @@ impl Workspace {
 
     /// Opens a session of the scripted agent in the folder; answers its id.
     pub(crate) fn session(&self) -> String {
-        let (status, session) = self.server.ask(
-            "POST",
-            "/api/sessions",
-            Some(&json!({"cwd": self.folder, "runtime": "rehearsal"})),
-        );
+        self.session_of(&json!({"cwd": self.folder, "runtime": "rehearsal"}))
+    }
+
+    /// Opens a session in which the agent asks nobody, with a person's word for it.
+    pub(crate) fn unattended(&self) -> String {
+        self.session_of(&json!({"cwd": self.folder, "runtime": "rehearsal",
+            "permissionMode": "autopilot", "acknowledgedAutonomy": true}))
+    }
+
+    /// Opens the session that this asks for.
+    pub(crate) fn session_of(&self, ask: &Value) -> String {
+        let (status, session) = self.server.ask("POST", "/api/sessions", Some(ask));
         assert_eq!(status, 201, "{session}");
         session["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The folder of the server.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.scratch.path().join("data")
     }
 
     /// Sends a message made of these lines.
@@ -201,7 +225,8 @@ impl Workspace {
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let request = format!(
             "GET /api/sessions/{session}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\
-             Last-Event-ID: {after}\r\n\r\n"
+             {}Last-Event-ID: {after}\r\n\r\n",
+            line_of(self.server.authorization.as_deref())
         );
         socket.write_all(request.as_bytes()).unwrap();
         let deadline = std::time::Instant::now() + PATIENCE;

@@ -221,7 +221,7 @@ impl Hall {
     ) -> Result<Session> {
         let agent = match (ask.agent, &ask.cwd) {
             (Some(agent), _) => agents::by_id(tx, agent)?,
-            (None, Some(cwd)) => Some(self.agent_in(tx, by, cwd, ask.runtime.as_deref(), now)?),
+            (None, Some(cwd)) => Some(self.agent_in(tx, by, (cwd, ask), now)?),
             (None, None) => None,
         };
         let agent = agent.ok_or(Refusal::NotFound(Thing::Agent))?;
@@ -265,10 +265,10 @@ impl Hall {
         &self,
         tx: &mut Tx<'_>,
         by: &Caller,
-        cwd: &str,
-        runtime: Option<&str>,
+        (cwd, ask): (&str, &NewSession),
         now: Moment,
     ) -> Result<Agent> {
+        let runtime = ask.runtime.as_deref();
         let known = match runtime {
             Some(runtime) => agents::by_folder(tx, cwd, runtime)?,
             None => agents::first_of_folder(tx, cwd)?,
@@ -293,17 +293,23 @@ impl Hall {
             .chars()
             .take(*limits::AGENT_NAME_CHARS.end())
             .collect();
-        let ask = NewAgent::named(if name.is_empty() {
-            "agent".to_owned()
-        } else {
-            name
-        });
+        let mode = capabilities.mode(&capabilities.default_mode)?.clone();
+        // A word for another mode of the session is none for what the agent begins with.
+        let is_meant = ask.permission_mode.as_ref().is_none_or(|it| *it == mode.id);
+        let new = NewAgent {
+            acknowledged_autonomy: ask.acknowledged_autonomy && is_meant,
+            ..NewAgent::named(if name.is_empty() {
+                "agent".to_owned()
+            } else {
+                name
+            })
+        };
         let place = crate::agents::Place {
             runtime: kind.to_owned(),
-            mode: capabilities.mode(&capabilities.default_mode)?.clone(),
+            mode,
             cwd: cwd.to_owned(),
         };
-        crate::agents::register(tx, by, ask, place, now)
+        crate::agents::register(tx, by, new, place, now)
     }
 
     /// The runtime's own id of the session to go on with.
