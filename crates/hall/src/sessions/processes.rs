@@ -33,7 +33,6 @@ use crate::{Hall, tokens};
 
 /// How many things said in a session may wait for its driver; then the agent waits.
 pub(super) const INBOX: usize = 16;
-const INBOX: usize = 16;
 /// For how many sessions that have no seat yet commands are kept.
 const EARLY_MAX: usize = 16;
 /// How often an idle process is looked at.

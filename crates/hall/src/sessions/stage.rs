@@ -180,6 +180,11 @@ impl Hall {
             ..Seat::default()
         };
         process.take_seat(session.id, seat);
+        if let Some(commands) = process.early_commands(&opened.session) {
+            let noted =
+                self.note_agent_commands(session.id, &session.runtime, &session.cwd, commands);
+            noted.await.map_err(said)?;
+        }
         let learned = self.learn(&session.runtime, facts, &opened).await?;
         Ok((opened.session, inbox, Some(learned)))
     }
