@@ -439,6 +439,15 @@ mod tests {
     }
 
     #[test]
+    fn what_agents_keep_is_read_where_the_configuration_sends_them() {
+        let file = "[runtimes.claude-code.env]\nCLAUDE_CONFIG_DIR = \"/c\"\n\
+                    [runtimes.codex.env]\nCODEX_HOME = \"/x\"";
+        let places = join(&ServeArgs::default(), file).unwrap().places;
+        assert_eq!(places.claude_dir, Some(PathBuf::from("/c")));
+        assert_eq!(places.codex_dir, Some(PathBuf::from("/x")));
+    }
+
+    #[test]
     fn flags_come_before_the_file_and_the_file_before_defaults() {
         let plain = join(&ServeArgs::default(), "").unwrap();
         assert_eq!(plain.bind.to_string(), "127.0.0.1:4747");
