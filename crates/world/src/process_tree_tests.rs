@@ -67,17 +67,42 @@ fn agent(byte: u8) -> AgentId {
 const CLEAR: Holder = Holder::Outside { is_in_doubt: false };
 
 #[test]
-fn without_keepers_nobody_is_looked_at() {
-    assert_eq!(ProcessTrees::default().holder(1), CLEAR);
+fn without_keepers_our_own_socket_is_nobody_elses() {
+    let (socket, _listener) = connected();
+    assert_eq!(ProcessTrees::default().holder(inode(&socket)), CLEAR);
 }
 
 #[test]
-fn a_keeper_leaves_the_list_with_its_guard() {
+fn a_child_without_keeper_is_a_stray_all_the_same() {
+    let (socket, _listener) = connected();
+    let _guest = Guest::sleeping(Some(&socket));
+    let inode = inode(&socket);
+    drop(socket);
+    assert_eq!(ProcessTrees::default().holder(inode), Holder::Stray);
+}
+
+#[test]
+fn a_keeper_that_is_given_up_stays_in_the_list_until_it_ends() {
     let trees = ProcessTrees::default();
-    let kept = trees.enter(7, Some(agent(1)));
-    assert_eq!(trees.keepers().len(), 1);
-    drop(kept);
-    assert!(trees.keepers().is_empty());
+    let (socket, _listener) = connected();
+    let guest = Guest::sleeping(None);
+    drop(trees.enter(guest.pid(), Some(agent(1))));
+    assert!(!trees.is_empty());
+    drop(guest);
+    assert!(trees.is_empty());
+    assert_eq!(trees.holder(inode(&socket)), CLEAR);
+}
+
+#[test]
+fn a_keeper_that_is_lost_leaves_every_other_holder_in_doubt() {
+    let trees = ProcessTrees::default();
+    let (socket, _listener) = connected();
+    let guest = Guest::sleeping(None);
+    let kept = trees.enter(guest.pid(), Some(agent(1)));
+    kept.is_lost();
+    drop((kept, guest));
+    let in_doubt = Holder::Outside { is_in_doubt: true };
+    assert_eq!(trees.holder(inode(&socket)), in_doubt);
 }
 
 #[test]

@@ -42,10 +42,8 @@ pub(super) struct Stage {
 impl Stage {
     /// Notes the mode that is in force.
     pub(super) fn note_mode(&self, session: SessionId, native: String) {
-        if let Some(seat) = self.process.seat(session) {
-            let mode = Some(native);
-            self.process.take_seat(session, Seat { mode, ..seat });
-        }
+        self.process
+            .amend_seat(session, |seat| seat.mode = Some(native));
     }
 }
 
@@ -68,7 +66,8 @@ impl Hall {
             .find(&session.runtime)
             .map_err(|refusal| said(refusal.into()))?;
         let usage_scope = profile.usage_scope;
-        let (process, in_use) = self.process_of(&agent).await?;
+        let in_use = self.place_for(agent.id).await;
+        let process = self.process_in(&in_use, &agent).await?;
         let mut stage = Stage {
             native: String::new(),
             author: agent.author_id,

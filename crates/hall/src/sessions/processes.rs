@@ -2,17 +2,15 @@
 //! Started by the first turn, shared by the next ones, stopped after a while without any.
 
 use std::{
-    collections::{HashMap, HashSet},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    collections::{HashMap, HashSet, VecDeque},
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use guildhall_domain::{
-    Moment, Result,
-    agents::Agent,
+    Error, Moment, Refusal, Result,
+    agents::{Agent, AgentState},
     events::Event,
     ids::{AgentId, SessionId, TokenId},
     limits,
@@ -20,11 +18,11 @@ use guildhall_domain::{
 };
 use guildhall_store::{Tx, agents, tokens as token_rows};
 use guildhall_world::{
-    acp::{self, AgentLink, Ended, Initialized, Launch, LinkError, Said, Update},
+    acp::{self, AgentLink, Ended, Initialized, Launch, Said, Update},
     tokens as secrets,
 };
 use tokio::{
-    sync::{Notify, OnceCell, mpsc, oneshot, watch},
+    sync::{Notify, mpsc, oneshot, watch},
     time::Instant,
 };
 
@@ -32,32 +30,74 @@ use crate::{Hall, tokens};
 
 /// How many things said in a session may wait for its driver; then the agent waits.
 const INBOX: usize = 16;
+/// How many turns that end may wait at once for the router of their agent.
+const BARRIERS_MAX: usize = 256;
 /// How often an idle process is looked at.
 const IDLE_CHECK: Duration = Duration::from_secs(15);
 
 /// All agent processes of this server.
 #[derive(Default)]
 pub(crate) struct Processes {
-    /// A std mutex: held for single look-ups and never over an await.
-    slots: Mutex<HashMap<AgentId, Arc<Slot>>>,
-    /// Told whenever a process ends or has nothing to do.
-    freed: Notify,
+    /// The place of each agent that has one; what is said of a process changes under this lock
+    /// alone. A std mutex: held for single look-ups and never over an await.
+    slots: Mutex<HashMap<AgentId, Slot>>,
+    /// Told whenever a place changes or goes.
+    changed: Notify,
 }
 
-/// The place of one agent's process.
+/// The place of one agent's process. It is there while somebody uses it or its process lives.
 #[derive(Default)]
 struct Slot {
-    process: OnceCell<Process>,
+    life: Life,
     /// Turns that run in it or wait for it.
-    users: AtomicUsize,
-    /// When the last of them left; `None` before the first.
-    idle_since: Mutex<Option<Instant>>,
+    users: usize,
+    /// When the last of them left; `None` before the first did.
+    idle_since: Option<Instant>,
 }
 
+/// Where an agent's process is in its life: starting, running, stopping, gone.
+#[derive(Default)]
+enum Life {
+    /// There is none.
+    #[default]
+    Gone,
+    /// It is being started and greeted.
+    Starting {
+        stop: Stop,
+        /// How the start ended, told once.
+        told: watch::Receiver<Option<Started>>,
+    },
+    /// It takes turns.
+    Running { stop: Stop, process: Process },
+    /// Its end began, and takes until nothing of its tree lives.
+    Stopping {
+        /// Whether it ever ran.
+        has_run: bool,
+    },
+}
+
+/// Whether a process could be started, or why not, for a person.
+type Started = Result<(), String>;
+/// Turns true when a process shall end.
+type Stop = Arc<watch::Sender<bool>>;
+
 impl Slot {
-    fn is_live(&self) -> bool {
-        let process = self.process.get();
-        process.is_some_and(|process| process.ended.borrow().is_none())
+    /// Begins to end the process, if there is one.
+    fn stop(&mut self) {
+        let (stop, has_run) = match &self.life {
+            Life::Gone | Life::Stopping { .. } => return,
+            Life::Starting { stop, .. } => (stop, false),
+            Life::Running { stop, process } => {
+                process.link.stop();
+                (stop, true)
+            }
+        };
+        stop.send_replace(true);
+        self.life = Life::Stopping { has_run };
+    }
+
+    fn is_idle(&self) -> bool {
+        self.users == 0 && matches!(self.life, Life::Running { .. })
     }
 }
 
@@ -92,18 +132,16 @@ pub(super) struct Seat {
     pub(super) effort: String,
 }
 
-/// The right to use a process; dropped, the process may idle.
+/// A place for an agent's process, and the right to use what runs in it; dropped, the process
+/// may idle, and one that is still being started is given up.
 pub(super) struct Use {
-    slot: Arc<Slot>,
+    agent: AgentId,
     hall: Hall,
 }
 
 impl Drop for Use {
     fn drop(&mut self) {
-        if self.slot.users.fetch_sub(1, Ordering::AcqRel) == 1 {
-            *lock(&self.slot.idle_since) = Some(Instant::now());
-            self.hall.inner.processes.freed.notify_waiters();
-        }
+        self.hall.inner.processes.leave(self.agent);
     }
 }
 
@@ -115,53 +153,173 @@ impl Processes {
     /// The agents of which a process runs now.
     pub(crate) fn live(&self) -> HashSet<AgentId> {
         let slots = lock(&self.slots);
-        let live = slots.iter().filter(|(_, slot)| slot.is_live());
+        let live = slots.iter().filter(|(_, slot)| match slot.life {
+            Life::Running { .. } | Life::Stopping { has_run: true } => true,
+            Life::Gone | Life::Starting { .. } | Life::Stopping { has_run: false } => false,
+        });
         live.map(|(agent, _)| *agent).collect()
     }
 
-    /// Begins to stop an agent's process, if it has one.
+    /// Begins to end an agent's process, also one that is still being started.
     pub(crate) fn stop(&self, agent: AgentId) {
-        if let Some(process) = lock(&self.slots)
-            .get(&agent)
-            .and_then(|slot| slot.process.get())
-        {
-            process.link.stop();
+        self.change(agent, Slot::stop);
+    }
+
+    /// The agent's process, where one runs.
+    fn running(&self, agent: AgentId) -> Option<Process> {
+        match lock(&self.slots).get(&agent)?.life {
+            Life::Running { ref process, .. } => Some(process.clone()),
+            Life::Gone | Life::Starting { .. } | Life::Stopping { .. } => None,
         }
     }
 
-    /// The place of `agent`, if there is room for one more process or it has one already; makes
-    /// room by ending the process that was idle longest.
-    fn place(&self, hall: &Hall, agent: AgentId) -> Option<Use> {
+    /// Takes the place of `agent`, if there is room for one more process or it has one already
+    /// that is not ending; makes room by ending the process that was idle longest.
+    fn enter(&self, agent: AgentId) -> bool {
         let mut slots = lock(&self.slots);
-        if !slots.contains_key(&agent) && slots.len() >= limits::PROCESSES_MAX {
-            let idle = slots
-                .values()
-                .filter(|slot| slot.users.load(Ordering::Acquire) == 0)
-                .min_by_key(|slot| *lock(&slot.idle_since));
-            if let Some(process) = idle.and_then(|slot| slot.process.get()) {
-                process.link.stop();
+        if let Some(slot) = slots.get_mut(&agent) {
+            let is_free = !matches!(slot.life, Life::Stopping { .. });
+            slot.users += usize::from(is_free);
+            return is_free;
+        }
+        if slots.len() < limits::PROCESSES_MAX {
+            slots.entry(agent).or_default().users = 1;
+            return true;
+        }
+        // One that ends makes room for one; who finds none left looks again.
+        let is_one_ending = slots
+            .values()
+            .any(|slot| slot.users == 0 && matches!(slot.life, Life::Stopping { .. }));
+        if !is_one_ending {
+            let idle = slots.values_mut().filter(|slot| slot.is_idle());
+            if let Some(slot) = idle.min_by_key(|slot| slot.idle_since) {
+                slot.stop();
             }
-            return None;
         }
-        let slot = Arc::clone(slots.entry(agent).or_default());
-        slot.users.fetch_add(1, Ordering::AcqRel);
-        Some(Use {
-            slot,
-            hall: hall.clone(),
-        })
+        false
     }
 
-    /// Forgets a place whose process ended or never began.
-    fn forget(&self, agent: AgentId, slot: &Arc<Slot>) {
+    /// Gives a place back.
+    fn leave(&self, agent: AgentId) {
+        self.change(agent, |slot| {
+            slot.users = slot.users.saturating_sub(1);
+            if slot.users == 0 {
+                slot.idle_since = Some(Instant::now());
+                // Nobody waits for a start any more that may never end.
+                if matches!(slot.life, Life::Starting { .. }) {
+                    slot.stop();
+                }
+            }
+        });
+    }
+
+    /// Ends a process that nobody used for long.
+    fn stop_if_idle(&self, agent: AgentId) {
+        let rest = Duration::from_secs(limits::PROCESS_IDLE_S);
+        self.change(agent, |slot| {
+            let is_over = |since: Instant| since.elapsed() >= rest;
+            if slot.is_idle() && slot.idle_since.is_some_and(is_over) {
+                slot.stop();
+            }
+        });
+    }
+
+    /// Changes a place, which goes when nobody uses it and nothing lives in it.
+    fn change<T>(&self, agent: AgentId, how: impl FnOnce(&mut Slot) -> T) -> Option<T> {
         let mut slots = lock(&self.slots);
-        if slots
-            .get(&agent)
-            .is_some_and(|known| Arc::ptr_eq(known, slot))
-        {
+        let slot = slots.get_mut(&agent)?;
+        let answer = how(slot);
+        if slot.users == 0 && matches!(slot.life, Life::Gone) {
             slots.remove(&agent);
         }
         drop(slots);
-        self.freed.notify_waiters();
+        self.changed.notify_waiters();
+        Some(answer)
+    }
+
+    /// What whoever has the agent's place is to do next.
+    fn look(&self, agent: AgentId) -> Step {
+        let mut slots = lock(&self.slots);
+        let Some(slot) = slots.get_mut(&agent) else {
+            return Step::Wait;
+        };
+        match &slot.life {
+            Life::Running { process, .. } if process.is_usable() => Step::Take(process.clone()),
+            // Its end began by itself.
+            Life::Running { .. } | Life::Stopping { .. } => Step::Wait,
+            Life::Starting { told, .. } => Step::Hear(told.clone()),
+            Life::Gone => {
+                let (tell, told) = watch::channel(None);
+                let stop = Stop::default();
+                slot.life = Life::Starting {
+                    stop: Arc::clone(&stop),
+                    told: told.clone(),
+                };
+                Step::Start(Start { tell, stop }, told)
+            }
+        }
+    }
+
+    /// From now on the process takes turns, unless its end began meanwhile.
+    fn started(&self, agent: AgentId, process: Process) {
+        self.change(agent, |slot| {
+            if let Life::Starting { stop, .. } = &slot.life {
+                slot.life = Life::Running {
+                    stop: Arc::clone(stop),
+                    process,
+                };
+            }
+        });
+    }
+}
+
+/// What whoever has an agent's place is to do.
+enum Step {
+    Take(Process),
+    /// Hear how the start ends.
+    Hear(watch::Receiver<Option<Started>>),
+    /// Start it, and hear how that ends.
+    Start(Start, watch::Receiver<Option<Started>>),
+    /// Look again after the next change.
+    Wait,
+}
+
+/// A start that is to be made.
+struct Start {
+    tell: watch::Sender<Option<Started>>,
+    stop: Stop,
+}
+
+/// One life of an agent's process, from its start to the end of its tree; dropped, the place is
+/// free for the next, however it came to that.
+struct Living {
+    hall: Hall,
+    agent: AgentId,
+    tell: watch::Sender<Option<Started>>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Living {
+    /// Says how the start ended; only the first word counts.
+    fn tell(&self, started: Started) {
+        self.tell.send_if_modified(|told| {
+            let is_news = told.is_none();
+            if is_news {
+                *told = Some(started);
+            }
+            is_news
+        });
+    }
+
+    fn has_run(&self) -> bool {
+        matches!(*self.tell.borrow(), Some(Ok(())))
+    }
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        let processes = &self.hall.inner.processes;
+        processes.change(self.agent, |slot| slot.life = Life::Gone);
     }
 }
 
@@ -171,9 +329,35 @@ impl Process {
         lock(&self.seats).by_session.get(&session).cloned()
     }
 
+    /// Whether it may be given turns: its end did not begin.
+    pub(super) fn is_usable(&self) -> bool {
+        self.link.is_usable() && self.ended.borrow().is_none()
+    }
+
     /// Notes what is set in a session.
     pub(super) fn take_seat(&self, session: SessionId, seat: Seat) {
         lock(&self.seats).by_session.insert(session, seat);
+    }
+
+    /// Changes what is known of a session that is open here, so that what comes from elsewhere
+    /// meanwhile is kept; answers whether it is open.
+    pub(super) fn amend_seat(&self, session: SessionId, how: impl FnOnce(&mut Seat)) -> bool {
+        let mut seats = lock(&self.seats);
+        seats.by_session.get_mut(&session).map(how).is_some()
+    }
+
+    /// Forgets a session that is over; its agent hears of it where it wants to know.
+    pub(super) async fn forget_session(&self, session: SessionId) {
+        let seat = {
+            let mut seats = lock(&self.seats);
+            seats
+                .inboxes
+                .retain(|_, (listener, _)| *listener != session);
+            seats.by_session.remove(&session)
+        };
+        if let Some(seat) = seat {
+            self.link.close_session(&seat.native).await;
+        }
     }
 
     /// Listens to a session from now on.
@@ -210,159 +394,192 @@ impl Process {
 }
 
 impl Hall {
-    /// The agent's process, started if it does not run; waits while there is no room for one.
+    /// A place for the agent's process, as soon as there is room for one.
+    pub(super) async fn place_for(&self, agent: AgentId) -> Use {
+        let processes = &self.inner.processes;
+        loop {
+            let changed = processes.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if processes.enter(agent) {
+                let hall = self.clone();
+                return Use { agent, hall };
+            }
+            changed.await;
+        }
+    }
+
+    /// The agent's process in its place, started if it does not run.
+    ///
+    /// May be dropped at any await: a start goes on for others that wait for it, and is given up
+    /// with the last [`Use`]; its process is then ended in order.
     ///
     /// # Errors
     /// Why it could not be started, for a person.
-    pub(super) async fn process_of(&self, agent: &Agent) -> Result<(Process, Use), String> {
+    pub(super) async fn process_in(&self, place: &Use, agent: &Agent) -> Result<Process, String> {
+        let processes = &self.inner.processes;
         loop {
-            let freed = self.inner.processes.freed.notified();
-            tokio::pin!(freed);
-            freed.as_mut().enable();
-            let Some(place) = self.inner.processes.place(self, agent.id) else {
-                freed.await;
-                continue;
+            let changed = processes.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let mut told = match processes.look(place.agent) {
+                Step::Take(process) => return Ok(process),
+                Step::Wait => {
+                    changed.await;
+                    continue;
+                }
+                Step::Hear(told) => told,
+                Step::Start(start, told) => {
+                    self.start_process(agent.clone(), start);
+                    told
+                }
             };
-            let slot = Arc::clone(&place.slot);
-            let started = slot
-                .process
-                .get_or_try_init(|| self.start_process(agent, &slot))
-                .await;
-            match started {
-                Ok(process) if process.ended.borrow().is_none() => {
-                    return Ok((process.clone(), place));
-                }
-                // It ended just now; the next look finds a new place.
-                Ok(_) => {
-                    self.inner.processes.forget(agent.id, &slot);
-                }
-                Err(why) => {
-                    self.inner.processes.forget(agent.id, &slot);
-                    return Err(why);
-                }
+            let started = told.wait_for(Option::is_some).await;
+            match started.ok().and_then(|started| started.clone()) {
+                Some(Ok(())) => {}
+                Some(Err(why)) => return Err(why),
+                None => return Err("the agent's process could not be started".to_owned()),
             }
         }
     }
 
-    async fn start_process(&self, agent: &Agent, slot: &Arc<Slot>) -> Result<Process, String> {
-        let token = self.mint_process_token(agent.id).await.map_err(|error| {
-            tracing::error!(?error, "a process token could not be stored");
-            "the agent's token could not be stored".to_owned()
-        })?;
-        let (token_id, secret) = token;
-        let launch = self.launch_of(agent, &secret.reveal());
-        let started = match launch {
-            Ok(launch) => self.greet(launch).await,
+    /// Lets go of a session that is over, in the process of its agent.
+    pub(crate) fn forget_session(&self, agent: AgentId, session: SessionId) {
+        if let Some(process) = self.inner.processes.running(agent) {
+            self.tasks().spawn("session's end", self.now(), async move {
+                process.forget_session(session).await;
+            });
+        }
+    }
+
+    /// Starts a process in a task of its own, which lives as long as it.
+    fn start_process(&self, agent: Agent, Start { tell, stop }: Start) {
+        // Made before the task, so that the place is freed also when the task never runs.
+        let living = Living {
+            hall: self.clone(),
+            agent: agent.id,
+            tell,
+            stop: stop.subscribe(),
+        };
+        self.tasks().spawn("agent process", self.now(), async move {
+            living.hall.clone().live_process(agent, living).await;
+        });
+    }
+
+    /// One life of an agent's process: its token, its start, its turns and its end.
+    async fn live_process(self, agent: Agent, living: Living) {
+        let id = agent.id;
+        let (token, secret) = match self.mint_process_token(id).await {
+            Ok(token) => token,
+            Err(Error::Refusal(Refusal::AgentRetired)) => {
+                return living.tell(Err("the agent is retired".to_owned()));
+            }
+            Err(error) => {
+                tracing::error!(?error, "a process token could not be stored");
+                return living.tell(Err("the agent's token could not be stored".to_owned()));
+            }
+        };
+        let launched = match self.launch_of(&agent, &secret.reveal()) {
+            Ok(launch) => acp::launch(launch).await.map_err(|error| error.to_string()),
             Err(why) => Err(why),
         };
-        match started {
-            Ok((link, facts, said, running)) => {
-                Ok(self.supervise(agent, slot, token_id, (link, facts, said, running)))
-            }
+        let (tell_end, ended) = watch::channel(None);
+        let end = match launched {
+            Ok(launched) => Some(self.attend(&agent, &living, ended, launched).await),
             Err(why) => {
-                self.revoke_process_token(agent.id, token_id).await;
-                Err(why)
+                living.tell(Err(why));
+                None
             }
-        }
-    }
-
-    /// Starts the program and greets it.
-    async fn greet(&self, launch: Launch) -> Result<Greeted, String> {
-        let (link, said, running) = acp::launch(launch)
-            .await
-            .map_err(|error| error.to_string())?;
-        let mut running = Box::pin(running);
-        let facts = tokio::select! {
-            facts = link.initialize() => facts,
-            ended = &mut running => Err(LinkError::Gone(ended.why)),
         };
-        match facts {
-            Ok(facts) => Ok((link, facts, said, running)),
-            Err(error) => {
-                link.stop();
-                self.tasks().spawn("agent process", self.now(), async move {
-                    running.await;
-                });
-                Err(error.to_string())
-            }
+        self.revoke_process_token(id, token).await;
+        let has_run = living.has_run();
+        drop(living);
+        let Some(end) = end else { return };
+        tracing::info!(agent = %id, why = acp::in_short(&end.why), "an agent's process ended");
+        if end.kind == acp::EndKind::Lost {
+            tracing::warn!(
+                agent = %id,
+                "an agent's keeper was killed by another process; until the server starts again \
+                 no local program counts as the owner beyond doubt"
+            );
+        }
+        self.forget_agent_commands(&agent.runtime, &agent.cwd);
+        tell_end.send_replace(Some(end));
+        if has_run {
+            self.tell_liveness(id).await;
         }
     }
 
-    /// Hands what the agent says to its sessions, and ends what has to end with the process.
-    fn supervise(
+    /// Greets the process and drives it until it has ended; ends it when it idles, when it is to
+    /// stop, or when the server stops.
+    async fn attend(
         &self,
         agent: &Agent,
-        slot: &Arc<Slot>,
-        token: TokenId,
-        (link, facts, said, running): Greeted,
-    ) -> Process {
-        let (tell_end, ended) = watch::channel(None);
-        let (barriers, asked) = mpsc::channel(INBOX);
-        let process = Process {
-            link,
-            facts,
-            seats: Arc::default(),
-            barriers,
-            ended,
-        };
-        let (hall, slot, id) = (self.clone(), Arc::clone(slot), agent.id);
+        living: &Living,
+        ended: watch::Receiver<Option<Ended>>,
+        (link, said, running): (AgentLink, mpsc::Receiver<Said>, acp::Running),
+    ) -> Ended {
+        let (barriers, asked) = mpsc::channel(BARRIERS_MAX);
+        let seats = Arc::<Mutex<Seats>>::default();
         let desk = Desk {
-            seats: Arc::clone(&process.seats),
+            seats: Arc::clone(&seats),
             said,
             asked,
             hall: self.clone(),
             runtime: agent.runtime.clone(),
             cwd: agent.cwd.clone(),
         };
-        let link = process.link.clone();
-        let (runtime, cwd) = (agent.runtime.clone(), agent.cwd.clone());
-        self.tasks().spawn("agent process", self.now(), async move {
-            hall.tell_liveness(id).await;
-            let ended = hall.watch_process(&slot, &link, desk, running).await;
-            tracing::info!(agent = %id, why = %ended.why, "an agent's process ended");
-            hall.revoke_process_token(id, token).await;
-            hall.inner.processes.forget(id, &slot);
-            hall.forget_agent_commands(&runtime, &cwd);
-            tell_end.send_replace(Some(ended));
-            hall.tell_liveness(id).await;
-        });
-        process
-    }
-
-    /// Drives the process until it has ended; stops it when it idles or the server stops.
-    async fn watch_process(
-        &self,
-        slot: &Slot,
-        link: &AgentLink,
-        desk: Desk,
-        mut running: std::pin::Pin<Box<acp::Running>>,
-    ) -> Ended {
-        let mut stopping = self.tasks().stopping();
+        let greeted = async {
+            let limit = Duration::from_secs(limits::START_MAX_S);
+            let facts = match tokio::time::timeout(limit, link.initialize()).await {
+                Ok(facts) => facts.map_err(|error| error.to_string()),
+                Err(_) => Err(format!(
+                    "the agent did not answer within {} seconds",
+                    limit.as_secs()
+                )),
+            };
+            match facts {
+                Ok(facts) => {
+                    let process = Process {
+                        link: link.clone(),
+                        facts,
+                        seats,
+                        barriers,
+                        ended,
+                    };
+                    self.inner.processes.started(agent.id, process);
+                    living.tell(Ok(()));
+                    self.tell_liveness(agent.id).await;
+                }
+                Err(why) => {
+                    living.tell(Err(why));
+                    self.inner.processes.stop(agent.id);
+                }
+            }
+        };
+        let mut tasks_stop = self.tasks().stopping();
+        let mut stop = living.stop.clone();
         let mut check = tokio::time::interval(IDLE_CHECK);
-        let routing = desk.route();
-        tokio::pin!(routing);
-        let mut routes = true;
-        let mut is_stopping = false;
+        let (mut running, mut greeted, mut routing) =
+            (pin!(running), pin!(greeted), pin!(desk.route()));
+        let (mut is_greeted, mut routes, mut is_stopping) = (false, true, false);
+        // Every branch only waits: each future is kept from one look to the next.
         loop {
             tokio::select! {
-                ended = &mut running => {
+                end = &mut running => {
+                    living.tell(Err(end.why.clone()));
                     // What it said last is still to be handed on.
                     if routes {
-                        routing.await;
+                        routing.as_mut().await;
                     }
-                    return ended;
+                    return end;
                 }
+                () = &mut greeted, if !is_greeted => is_greeted = true,
                 () = &mut routing, if routes => routes = false,
-                _ = check.tick() => {
-                    let idle = slot.users.load(Ordering::Acquire) == 0;
-                    let since = *lock(&slot.idle_since);
-                    let rest = Duration::from_secs(limits::PROCESS_IDLE_S);
-                    if idle && since.is_some_and(|since| since.elapsed() >= rest) {
-                        link.stop();
-                    }
-                }
-                () = is_true(&mut stopping), if !is_stopping => {
+                _ = check.tick() => self.inner.processes.stop_if_idle(agent.id),
+                () = either(&mut stop, &mut tasks_stop), if !is_stopping => {
                     is_stopping = true;
+                    self.inner.processes.stop(agent.id);
                     link.stop();
                 }
             }
@@ -389,6 +606,10 @@ impl Hall {
         let digest = secret.digest();
         self.store()
             .write(move |tx| {
+                let known = agents::by_id(tx, agent)?;
+                if known.is_none_or(|agent| agent.state == AgentState::Retired) {
+                    return Err(Refusal::AgentRetired.into());
+                }
                 token_rows::insert(tx, &token, &digest)?;
                 let event = Event::AgentTokenCreated {
                     agent_id: agent,
@@ -450,18 +671,19 @@ fn tell_liveness(tx: &mut Tx<'_>, hall: &Hall, agent: AgentId, now: Moment) -> R
         .map(|_| ())
 }
 
-/// Waits for a flag; what it looked at is let go at once.
-async fn is_true(flag: &mut watch::Receiver<bool>) {
-    // An error means that the supervisor is gone, which ends the server as well.
-    drop(flag.wait_for(|flag| *flag).await);
+/// Waits until one of two flags is set.
+async fn either(one: &mut watch::Receiver<bool>, other: &mut watch::Receiver<bool>) {
+    tokio::select! {
+        () = is_true(one) => {}
+        () = is_true(other) => {}
+    }
 }
 
-type Greeted = (
-    AgentLink,
-    Initialized,
-    mpsc::Receiver<Said>,
-    std::pin::Pin<Box<acp::Running>>,
-);
+/// Waits for a flag; what it looked at is let go at once. Whoever could set it being gone counts
+/// as set: nobody else could end the process then.
+async fn is_true(flag: &mut watch::Receiver<bool>) {
+    drop(flag.wait_for(|flag| *flag).await);
+}
 
 /// Hands what one process says to the sessions it is said in.
 struct Desk {
@@ -475,19 +697,32 @@ struct Desk {
 
 impl Desk {
     /// Hands on until the process says nothing any more.
+    ///
+    /// A barrier is answered when what lay here as it came is handed on: an agent that never
+    /// falls silent in one session keeps no other waiting.
     async fn route(mut self) {
+        let mut handed_on = 0_u64;
+        let mut barriers = VecDeque::<(u64, oneshot::Sender<()>)>::new();
         loop {
-            tokio::select! {
-                // What was said before a barrier is handed on before it is answered.
-                biased;
-                said = self.said.recv() => match said {
-                    Some(said) => self.hand_on(said).await,
-                    None => return,
-                },
-                Some(barrier) = self.asked.recv() => {
+            while barriers.front().is_some_and(|(due, _)| *due <= handed_on) {
+                if let Some((_, barrier)) = barriers.pop_front() {
                     // Whoever asked may be gone.
                     let _ = barrier.send(());
                 }
+            }
+            tokio::select! {
+                biased;
+                Some(barrier) = self.asked.recv() => {
+                    let waiting = u64::try_from(self.said.len()).unwrap_or_default();
+                    barriers.push_back((handed_on + waiting, barrier));
+                }
+                said = self.said.recv() => match said {
+                    Some(said) => {
+                        self.hand_on(said).await;
+                        handed_on += 1;
+                    }
+                    None => return,
+                },
             }
         }
     }
