@@ -1,8 +1,11 @@
 //! Agent processes: one for each agent that works, with many sessions in it.
 //! Started by the first turn, shared by the next ones, stopped after a while without any.
 
+mod desk;
+mod places;
+
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::HashMap,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -18,15 +21,18 @@ use guildhall_domain::{
 };
 use guildhall_store::{Tx, agents, tokens as token_rows};
 use guildhall_world::{
-    acp::{self, AgentLink, Ended, Initialized, Launch, Said, Update},
+    acp::{self, AgentLink, Ended, Initialized, Launch, Said},
     tokens as secrets,
 };
-use tokio::{
-    sync::{Notify, mpsc, oneshot, watch},
-    time::Instant,
-};
+use tokio::sync::{mpsc, oneshot, watch};
 
+use self::{
+    desk::Desk,
+    places::{Living, Start, Step},
+};
 use crate::{Hall, tokens};
+
+pub(crate) use self::places::{Processes, Use};
 
 /// How many things said in a session may wait for its driver; then the agent waits.
 const INBOX: usize = 16;
@@ -34,72 +40,6 @@ const INBOX: usize = 16;
 const BARRIERS_MAX: usize = 256;
 /// How often an idle process is looked at.
 const IDLE_CHECK: Duration = Duration::from_secs(15);
-
-/// All agent processes of this server.
-#[derive(Default)]
-pub(crate) struct Processes {
-    /// The place of each agent that has one; what is said of a process changes under this lock
-    /// alone. A std mutex: held for single look-ups and never over an await.
-    slots: Mutex<HashMap<AgentId, Slot>>,
-    /// Told whenever a place changes or goes.
-    changed: Notify,
-}
-
-/// The place of one agent's process. It is there while somebody uses it or its process lives.
-#[derive(Default)]
-struct Slot {
-    life: Life,
-    /// Turns that run in it or wait for it.
-    users: usize,
-    /// When the last of them left; `None` before the first did.
-    idle_since: Option<Instant>,
-}
-
-/// Where an agent's process is in its life: starting, running, stopping, gone.
-#[derive(Default)]
-enum Life {
-    /// There is none.
-    #[default]
-    Gone,
-    /// It is being started and greeted.
-    Starting {
-        stop: Stop,
-        /// How the start ended, told once.
-        told: watch::Receiver<Option<Started>>,
-    },
-    /// It takes turns.
-    Running { stop: Stop, process: Process },
-    /// Its end began, and takes until nothing of its tree lives.
-    Stopping {
-        /// Whether it ever ran.
-        has_run: bool,
-    },
-}
-
-/// Whether a process could be started, or why not, for a person.
-type Started = Result<(), String>;
-/// Turns true when a process shall end.
-type Stop = Arc<watch::Sender<bool>>;
-
-impl Slot {
-    /// Begins to end the process, if there is one.
-    fn stop(&mut self) {
-        let (stop, has_run) = match &self.life {
-            Life::Gone | Life::Stopping { .. } => return,
-            Life::Starting { stop, .. } => (stop, false),
-            Life::Running { stop, process } => {
-                process.link.stop();
-                (stop, true)
-            }
-        };
-        stop.send_replace(true);
-        self.life = Life::Stopping { has_run };
-    }
-
-    fn is_idle(&self) -> bool {
-        self.users == 0 && matches!(self.life, Life::Running { .. })
-    }
-}
 
 /// A running agent process.
 #[derive(Clone)]
@@ -131,196 +71,8 @@ pub(super) struct Seat {
     /// The effort that was set; `""` is the agent's own.
     pub(super) effort: String,
 }
-
-/// A place for an agent's process, and the right to use what runs in it; dropped, the process
-/// may idle, and one that is still being started is given up.
-pub(super) struct Use {
-    agent: AgentId,
-    hall: Hall,
-}
-
-impl Drop for Use {
-    fn drop(&mut self) {
-        self.hall.inner.processes.leave(self.agent);
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Processes {
-    /// The agents of which a process runs now.
-    pub(crate) fn live(&self) -> HashSet<AgentId> {
-        let slots = lock(&self.slots);
-        let live = slots.iter().filter(|(_, slot)| match slot.life {
-            Life::Running { .. } | Life::Stopping { has_run: true } => true,
-            Life::Gone | Life::Starting { .. } | Life::Stopping { has_run: false } => false,
-        });
-        live.map(|(agent, _)| *agent).collect()
-    }
-
-    /// Begins to end an agent's process, also one that is still being started.
-    pub(crate) fn stop(&self, agent: AgentId) {
-        self.change(agent, Slot::stop);
-    }
-
-    /// The agent's process, where one runs.
-    fn running(&self, agent: AgentId) -> Option<Process> {
-        match lock(&self.slots).get(&agent)?.life {
-            Life::Running { ref process, .. } => Some(process.clone()),
-            Life::Gone | Life::Starting { .. } | Life::Stopping { .. } => None,
-        }
-    }
-
-    /// Takes the place of `agent`, if there is room for one more process or it has one already
-    /// that is not ending; makes room by ending the process that was idle longest.
-    fn enter(&self, agent: AgentId) -> bool {
-        let mut slots = lock(&self.slots);
-        if let Some(slot) = slots.get_mut(&agent) {
-            let is_free = !matches!(slot.life, Life::Stopping { .. });
-            slot.users += usize::from(is_free);
-            return is_free;
-        }
-        if slots.len() < limits::PROCESSES_MAX {
-            slots.entry(agent).or_default().users = 1;
-            return true;
-        }
-        // One that ends makes room for one; who finds none left looks again.
-        let is_one_ending = slots
-            .values()
-            .any(|slot| slot.users == 0 && matches!(slot.life, Life::Stopping { .. }));
-        if !is_one_ending {
-            let idle = slots.values_mut().filter(|slot| slot.is_idle());
-            if let Some(slot) = idle.min_by_key(|slot| slot.idle_since) {
-                slot.stop();
-            }
-        }
-        false
-    }
-
-    /// Gives a place back.
-    fn leave(&self, agent: AgentId) {
-        self.change(agent, |slot| {
-            slot.users = slot.users.saturating_sub(1);
-            if slot.users == 0 {
-                slot.idle_since = Some(Instant::now());
-                // Nobody waits for a start any more that may never end.
-                if matches!(slot.life, Life::Starting { .. }) {
-                    slot.stop();
-                }
-            }
-        });
-    }
-
-    /// Ends a process that nobody used for long.
-    fn stop_if_idle(&self, agent: AgentId) {
-        let rest = Duration::from_secs(limits::PROCESS_IDLE_S);
-        self.change(agent, |slot| {
-            let is_over = |since: Instant| since.elapsed() >= rest;
-            if slot.is_idle() && slot.idle_since.is_some_and(is_over) {
-                slot.stop();
-            }
-        });
-    }
-
-    /// Changes a place, which goes when nobody uses it and nothing lives in it.
-    fn change<T>(&self, agent: AgentId, how: impl FnOnce(&mut Slot) -> T) -> Option<T> {
-        let mut slots = lock(&self.slots);
-        let slot = slots.get_mut(&agent)?;
-        let answer = how(slot);
-        if slot.users == 0 && matches!(slot.life, Life::Gone) {
-            slots.remove(&agent);
-        }
-        drop(slots);
-        self.changed.notify_waiters();
-        Some(answer)
-    }
-
-    /// What whoever has the agent's place is to do next.
-    fn look(&self, agent: AgentId) -> Step {
-        let mut slots = lock(&self.slots);
-        let Some(slot) = slots.get_mut(&agent) else {
-            return Step::Wait;
-        };
-        match &slot.life {
-            Life::Running { process, .. } if process.is_usable() => Step::Take(process.clone()),
-            // Its end began by itself.
-            Life::Running { .. } | Life::Stopping { .. } => Step::Wait,
-            Life::Starting { told, .. } => Step::Hear(told.clone()),
-            Life::Gone => {
-                let (tell, told) = watch::channel(None);
-                let stop = Stop::default();
-                slot.life = Life::Starting {
-                    stop: Arc::clone(&stop),
-                    told: told.clone(),
-                };
-                Step::Start(Start { tell, stop }, told)
-            }
-        }
-    }
-
-    /// From now on the process takes turns, unless its end began meanwhile.
-    fn started(&self, agent: AgentId, process: Process) {
-        self.change(agent, |slot| {
-            if let Life::Starting { stop, .. } = &slot.life {
-                slot.life = Life::Running {
-                    stop: Arc::clone(stop),
-                    process,
-                };
-            }
-        });
-    }
-}
-
-/// What whoever has an agent's place is to do.
-enum Step {
-    Take(Process),
-    /// Hear how the start ends.
-    Hear(watch::Receiver<Option<Started>>),
-    /// Start it, and hear how that ends.
-    Start(Start, watch::Receiver<Option<Started>>),
-    /// Look again after the next change.
-    Wait,
-}
-
-/// A start that is to be made.
-struct Start {
-    tell: watch::Sender<Option<Started>>,
-    stop: Stop,
-}
-
-/// One life of an agent's process, from its start to the end of its tree; dropped, the place is
-/// free for the next, however it came to that.
-struct Living {
-    hall: Hall,
-    agent: AgentId,
-    tell: watch::Sender<Option<Started>>,
-    stop: watch::Receiver<bool>,
-}
-
-impl Living {
-    /// Says how the start ended; only the first word counts.
-    fn tell(&self, started: Started) {
-        self.tell.send_if_modified(|told| {
-            let is_news = told.is_none();
-            if is_news {
-                *told = Some(started);
-            }
-            is_news
-        });
-    }
-
-    fn has_run(&self) -> bool {
-        matches!(*self.tell.borrow(), Some(Ok(())))
-    }
-}
-
-impl Drop for Living {
-    fn drop(&mut self) {
-        let processes = &self.hall.inner.processes;
-        processes.change(self.agent, |slot| slot.life = Life::Gone);
-    }
 }
 
 impl Process {
@@ -683,93 +435,4 @@ async fn either(one: &mut watch::Receiver<bool>, other: &mut watch::Receiver<boo
 /// as set: nobody else could end the process then.
 async fn is_true(flag: &mut watch::Receiver<bool>) {
     drop(flag.wait_for(|flag| *flag).await);
-}
-
-/// Hands what one process says to the sessions it is said in.
-struct Desk {
-    seats: Arc<Mutex<Seats>>,
-    said: mpsc::Receiver<Said>,
-    asked: mpsc::Receiver<oneshot::Sender<()>>,
-    hall: Hall,
-    runtime: String,
-    cwd: String,
-}
-
-impl Desk {
-    /// Hands on until the process says nothing any more.
-    ///
-    /// A barrier is answered when what lay here as it came is handed on: an agent that never
-    /// falls silent in one session keeps no other waiting.
-    async fn route(mut self) {
-        let mut handed_on = 0_u64;
-        let mut barriers = VecDeque::<(u64, oneshot::Sender<()>)>::new();
-        loop {
-            while barriers.front().is_some_and(|(due, _)| *due <= handed_on) {
-                if let Some((_, barrier)) = barriers.pop_front() {
-                    // Whoever asked may be gone.
-                    let _ = barrier.send(());
-                }
-            }
-            tokio::select! {
-                biased;
-                Some(barrier) = self.asked.recv() => {
-                    let waiting = u64::try_from(self.said.len()).unwrap_or_default();
-                    barriers.push_back((handed_on + waiting, barrier));
-                }
-                said = self.said.recv() => match said {
-                    Some(said) => {
-                        self.hand_on(said).await;
-                        handed_on += 1;
-                    }
-                    None => return,
-                },
-            }
-        }
-    }
-
-    async fn hand_on(&self, said: Said) {
-        let (native, update) = match &said {
-            Said::Update { session, update } => (session, Some(update)),
-            Said::Ask { session, .. } => (session, None),
-        };
-        let (session, inbox) = {
-            let seats = lock(&self.seats);
-            let listener = seats.inboxes.get(native);
-            let session = listener.map(|(session, _)| *session).or_else(|| {
-                let mut seats = seats.by_session.iter();
-                seats
-                    .find(|(_, seat)| seat.native == *native)
-                    .map(|(id, _)| *id)
-            });
-            (session, listener.map(|(_, inbox)| inbox.clone()))
-        };
-        if let (Some(session), Some(Update::Commands(commands))) = (session, update) {
-            let noted =
-                self.hall
-                    .note_agent_commands(session, &self.runtime, &self.cwd, commands.clone());
-            if let Err(error) = noted.await {
-                tracing::warn!(?error, "an agent's commands could not be told");
-            }
-            return;
-        }
-        match inbox {
-            // A driver that is gone hears nothing; an ask it does not hear is answered "cancelled".
-            Some(inbox) => drop(inbox.send(said).await),
-            None => self.overhear(session, update),
-        }
-    }
-
-    /// What is said between turns: an agent that switches its mode is set back before the next.
-    fn overhear(&self, session: Option<SessionId>, update: Option<&Update>) {
-        let mode = match update {
-            Some(Update::Mode(mode)) => Some(mode.clone()),
-            Some(Update::Options(options)) => acp::mode_of(options),
-            _ => None,
-        };
-        if let (Some(session), Some(mode)) = (session, mode)
-            && let Some(seat) = lock(&self.seats).by_session.get_mut(&session)
-        {
-            seat.mode = Some(mode);
-        }
-    }
 }
