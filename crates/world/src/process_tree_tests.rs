@@ -130,9 +130,18 @@ fn whatever_is_below_a_keeper_is_its_agent() {
     let (far, _) = listener.accept().unwrap();
     let peer = crate::peers::Peers::Kernel(ProcessTrees::default())
         .look_up(far.peer_addr().unwrap(), far.local_addr().unwrap());
-    let crate::peers::PeerWord::User { inode, .. } = peer else {
-        panic!("{peer:?}");
+    assert_eq!(
+        peer,
+        crate::peers::PeerWord::Stray,
+        "a child without keeper"
+    );
+    let held = |((pid, _), _): (Seen, Holder)| {
+        let held = fs::read_link(format!("/proc/{pid}/fd/3")).ok()?;
+        let inode = held.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        inode.parse().ok()
     };
+    let below = Table::read().below(guest.pid(), &BTreeMap::new());
+    let inode = below.into_iter().find_map(held).unwrap();
     let trees = ProcessTrees::default();
     {
         let _other = trees.enter(u32::MAX, Some(agent(2)));
