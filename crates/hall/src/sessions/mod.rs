@@ -225,6 +225,7 @@ impl Hall {
             .await?;
         self.answer_withdrawn(id, &ended);
         self.inner.live.close(id);
+        self.forget_session(closed.value.agent_id, id);
         Ok(closed)
     }
 }
