@@ -102,7 +102,7 @@ pub(crate) fn seed_session(database: &Path, session: &Session) {
             "INSERT INTO sessions (id, agent_id, runtime, runtime_session_id, title, cwd,
                permission_mode, model, effort, state, state_reason, origin, usage, meter,
                created_at, updated_at)
-             VALUES (?1, ?2, ?3, '', '', ?4, ?5, '', '', 'running', '', 'person', ?6, '{}', ?7, ?7)",
+             VALUES (?1, ?2, ?3, '', '', ?4, ?5, '', '', 'idle', '', 'person', ?6, '{}', ?7, ?7)",
             rusqlite::params![
                 id,
                 agent,

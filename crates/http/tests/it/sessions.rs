@@ -2,10 +2,13 @@
 //! Source: contract 3.1, 3.5, 3.6.4.
 
 use guildhall_domain::runtimes::Definition;
-use guildhall_testkit::{Caller, TestHall, until};
+use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, text, wrong_fields};
+use crate::{
+    picking::{column, text, wrong_fields},
+    turns::due,
+};
 
 /// A session of the terminal, in the folder `cwd`.
 pub(crate) const ON_DISK: &str = "5b1f7c2e-8d34-4e0a-9c61-2f7d0a4be913";
@@ -238,7 +241,9 @@ async fn a_repeat_under_a_key_is_answered_as_before_whatever_became_of_its_folde
         ("/api/sessions", "b", json!({"cwd": cwd, "id": MINE})),
         ("/api/agents", "c", json!({"name": "x", "cwd": other})),
     ] {
-        std::fs::create_dir_all(&cwd).unwrap();
+        for folder in [&cwd, &other] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
         let first = send(path, key, &ask).await.ok(201);
         for folder in [&cwd, &other] {
             let _absent = std::fs::remove_dir(folder);
@@ -264,6 +269,7 @@ async fn a_folder_without_an_agent_gets_one_which_is_the_owners_to_ask_for() {
     let t = TestHall::open_login().await;
     let (owner, pia) = (t.owner(), t.person("Pia").await);
     let ask = json!({"cwd": t.folder("tally"), "permissionMode": "autopilot"});
+    let key = t.key(&owner, "program").await;
     let before = t.rows();
     pia.post("/api/sessions", ask.clone())
         .await
@@ -272,7 +278,6 @@ async fn a_folder_without_an_agent_gets_one_which_is_the_owners_to_ask_for() {
         .post("/api/sessions", ask.clone())
         .await
         .refused(428, "AUTONOMY_NOT_ACKNOWLEDGED");
-    let key = t.key(&owner, "program").await;
     let mut said = ask.clone();
     said["acknowledgedAutonomy"] = true.into();
     t.stranger()
@@ -400,15 +405,10 @@ async fn the_sessions_of_a_rooms_turns_are_told_to_people() {
     assert_eq!(owner.get(&path).await.ok(200), json!({"bindings": []}));
     let mut log = t.events();
     t.say(&owner, &room, "@ada look").await;
-    let mut session = Value::Null;
-    until("the room's session", || {
-        let mut events = log.all().into_iter();
-        if let Some(event) = events.find(|event| event["type"] == "session_created") {
-            session = event["data"]["session"]["id"].clone();
-        }
-        !session.is_null()
-    })
-    .await;
+    due(&t).await;
+    let mut events = log.all().into_iter();
+    let opened = events.find(|event| event["type"] == "session_created");
+    let session = opened.expect("the room's session")["data"]["session"]["id"].clone();
     let binding = json!({"authorId": ada.author(), "sessionId": session});
     assert_eq!(
         owner.get(&path).await.ok(200),
