@@ -68,7 +68,7 @@ impl TestHall {
     /// A session of `agent` that asks.
     pub fn session(&self, agent: &Caller) -> Session {
         let now = self.now();
-        Session {
+        let session = Session {
             id: SessionId::new(guildhall_world::ids::new()),
             agent_id: AgentId::parse(agent.agent()).unwrap(),
             runtime: "rehearsal".to_owned(),
@@ -89,7 +89,14 @@ impl TestHall {
             created_at: now,
             updated_at: now,
             usage: Usage::default(),
-        }
+        };
+        crate::log::seed_session(&self.database(), &session);
+        session
+    }
+
+    /// Lets `count` messages have been said in a session: `1`, `2` and so on.
+    pub fn seed_said(&self, session: &Session, count: u32) {
+        crate::log::seed_said(&self.database(), session, count);
     }
 
     /// Opens an ask, whatever comes of it.

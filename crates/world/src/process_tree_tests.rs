@@ -1,3 +1,5 @@
+//! Process trees: what belongs to one, and when it is gone.
+
 use std::{
     io::{BufRead, BufReader},
     net::{TcpListener, TcpStream},

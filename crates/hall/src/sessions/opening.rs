@@ -1,4 +1,4 @@
-//! Opening: making a session, and getting its agent ready for a turn.
+//! Opening: getting a session's agent ready for a turn.
 
 use std::path::Path;
 
@@ -27,6 +27,18 @@ use super::{
     require_offered, revised,
 };
 use crate::{Hall, repeats::Once, runtimes::note_probed};
+use std::path::PathBuf;
+
+    Error, Refusal, Result,
+    ids::{AuthorId, SessionId},
+    runtimes::Capabilities,
+    sessions::Session,
+    usage::UsageScope,
+use guildhall_store::agents;
+use guildhall_world::acp::{self, How, LinkError, OpenSession, OptionCategory};
+
+use super::processes::{Process, Seat, Use};
+use crate::{Hall, runtimes::note_probed};
 
 /// An agent that is ready for a turn of a session.
 pub(super) struct Stage {
@@ -393,5 +405,25 @@ fn fresh(id: SessionId, agent: &Agent, now: Moment) -> Session {
         created_at: now,
         updated_at: now,
         usage: Usage::default(),
+    /// Keeps what a runtime said of itself; answers what it can do.
+    async fn learn(
+        kind: &str,
+        facts: &acp::Initialized,
+        opened: &acp::Opened,
+    ) -> Result<Capabilities, String> {
+        let probed = crate::runtimes::probed(facts, opened);
+        let (hall, kind, now) = (self.clone(), kind.to_owned(), self.now());
+                note_probed(tx, hall.runtimes(), &kind, probed, None, now)?;
+                hall.capabilities_in(tx, &kind)
+            .map_err(said)
+    }
+}
+
+/// What a refusal or fault says to a person who looks at a session.
+fn said(error: Error) -> String {
+    match error {
+        Error::Refusal(refusal) => format!("{refusal:?}"),
+        Error::Fault(fault) => fault.to_string(),
+        Error::Repeated(_) => String::new(),
     }
 }
