@@ -117,11 +117,7 @@ impl Stage {
 
 fn open(agent: &RealAgent, llm: &FakeLlm, more: Option<(&str, &str)>) -> Workspace {
     let path = std::env::var("PATH").unwrap_or_default();
-    let mut env = vec![
-        ("PATH", path.as_str()),
-        ("LANG", "C.UTF-8"),
-        ("SHELL", "/bin/bash"),
-    ];
+    let mut env = vec![("PATH", path.as_str()), ("LANG", "C.UTF-8")];
     env.extend(SECRETS);
     let what = format!("real-{}", agent.name);
     Workspace::open_bare(&what, &env, |home, folder| {
