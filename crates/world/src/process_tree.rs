@@ -1,7 +1,8 @@
 //! Process trees: which agent a process, and so a socket, belongs to, as the kernel tells.
 //! An agent is everything below its keeper; what that allows is `hall::callers`.
 //!
-//! Costs next to nothing while no process runs below the server; else it reads `/proc` once or a few times a connection.
+//! Costs next to nothing while no process runs below the server; else it reads `/proc` once or a
+//! few times a connection.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -143,8 +144,8 @@ impl ProcessTrees {
 
     /// Whose the socket of this inode is.
     ///
-    /// Takes no time while the server has no children; else some milliseconds on a computer with hundreds of
-    /// processes, and never waits.
+    /// Takes no time while the server has no children; else some milliseconds on a computer with
+    /// hundreds of processes, and never waits.
     ///
     /// Source: contract 1.4, rows 1 and 1b, "in doubt".
     pub fn holder(&self, inode: u64) -> Holder {
@@ -158,7 +159,7 @@ impl ProcessTrees {
             Holder::Outside { is_in_doubt } => Holder::Outside {
                 is_in_doubt: is_in_doubt || self.is_one_lost(),
             },
-            Holder::Agent(_) | Holder::Stray => holder,
+            Holder::Agent(_) | Holder::Stray | Holder::Nobody => holder,
         }
     }
 }
@@ -205,17 +206,14 @@ fn search(keepers: &BTreeMap<u32, Option<AgentId>>, root: u32, inode: u64) -> Ho
         if is_settled {
             // Who ended since cannot hold anything.
             let may_be_below = unreadable.iter().any(|process| below.contains(process));
-            if !may_be_below && !is_held_elsewhere(&table, &below, keepers, &socket) {
+            // Without anybody below nobody can hide it.
+            let may_hide = !keepers.is_empty() || !below.is_empty();
+            if !may_be_below && may_hide && !is_held_elsewhere(&table, &below, keepers, &socket) {
                 return Holder::Nobody;
             }
             return Holder::Outside {
                 is_in_doubt: may_be_below,
             };
-            // Without anybody below nobody can hide it.
-            let may_hide = !keepers.is_empty() || !below.is_empty();
-            let is_in_doubt =
-                may_be_below || (may_hide && !is_held_elsewhere(&table, &below, keepers, &socket));
-            return Holder::Outside { is_in_doubt };
         }
     }
     Holder::Outside { is_in_doubt: true }

@@ -156,12 +156,15 @@ impl Hall {
     /// Runs the turn of one message, from the agent's start to its end.
     async fn run(&self, job: Job, wants: &watch::Receiver<Wants>) -> Told<()> {
         let cancels = wants.borrow().cancels;
-        let start = tokio::time::timeout(
-            Duration::from_secs(limits::START_MAX_S),
-            self.open_stage(&job.session),
-        );
+        let start = async {
+            // While all agents are busy the session waits, for as long as that takes.
+            let place = self.place_for(job.session.agent_id).await;
+            let limit = Duration::from_secs(limits::START_MAX_S);
+            let stage = tokio::time::timeout(limit, self.open_stage(place, &job.session)).await;
+            stage.unwrap_or_else(|_| Err(too_slow()))
+        };
         let stage = tokio::select! {
-            stage = start => stage.unwrap_or_else(|_| Err(too_slow())),
+            stage = start => stage,
             () = is_stopped(wants, cancels) => {
                 let now = self.now();
                 return self.insist(move |tx| turn::abandon(tx, &job, now)).await;

@@ -6,7 +6,6 @@ mod fold;
 mod live;
 mod making;
 mod messages;
-mod opening;
 mod processes;
 mod recovery;
 mod stage;

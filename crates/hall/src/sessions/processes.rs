@@ -12,13 +12,9 @@ use std::{
 };
 
 use guildhall_domain::{
-        Moment,
-        Result,
-        agents::Agent,
-        commands::AgentCommand,
-        Error,
-        Refusal,
-        agents::{Agent, AgentState},
+    Error, Moment, Refusal, Result,
+    agents::{Agent, AgentState},
+    commands::AgentCommand,
     events::Event,
     ids::{AgentId, SessionId, TokenId},
     limits,
@@ -43,7 +39,6 @@ pub(crate) use self::places::{Processes, Use};
 pub(super) const INBOX: usize = 16;
 /// For how many sessions that have no seat yet commands are kept.
 const EARLY_MAX: usize = 16;
-const INBOX: usize = 16;
 /// How many turns that end may wait at once for the router of their agent.
 const BARRIERS_MAX: usize = 256;
 /// How often an idle process is looked at.
@@ -115,12 +110,14 @@ impl Process {
         lock(&self.seats).by_session.get(&session).cloned()
     }
 
-    /// The commands that the agent reported before its session had its seat.
-    pub(super) fn early_commands(&self, native: &str) -> Option<Vec<AgentCommand>> {
-        lock(&self.seats).early.remove(native)
     /// Whether it may be given turns: its end did not begin.
     pub(super) fn is_usable(&self) -> bool {
         self.link.is_usable() && self.ended.borrow().is_none()
+    }
+
+    /// The commands that the agent reported before its session had its seat.
+    pub(super) fn early_commands(&self, native: &str) -> Option<Vec<AgentCommand>> {
+        lock(&self.seats).early.remove(native)
     }
 
     /// Notes what is set in a session.
@@ -128,10 +125,6 @@ impl Process {
         lock(&self.seats).by_session.insert(session, seat);
     }
 
-    /// Changes what is noted of a session that is open here.
-    pub(super) fn amend_seat(&self, session: SessionId, change: impl FnOnce(&mut Seat)) {
-        if let Some(seat) = lock(&self.seats).by_session.get_mut(&session) {
-            change(seat);
     /// Changes what is known of a session that is open here, so that what comes from elsewhere
     /// meanwhile is kept; answers whether it is open.
     pub(super) fn amend_seat(&self, session: SessionId, how: impl FnOnce(&mut Seat)) -> bool {
@@ -476,87 +469,6 @@ async fn either(one: &mut watch::Receiver<bool>, other: &mut watch::Receiver<boo
 /// as set: nobody else could end the process then.
 async fn is_true(flag: &mut watch::Receiver<bool>) {
     drop(flag.wait_for(|flag| *flag).await);
-}
-
-type Greeted = (
-    AgentLink,
-    Initialized,
-    mpsc::Receiver<Said>,
-    std::pin::Pin<Box<acp::Running>>,
-);
-
-/// Hands what one process says to the sessions it is said in.
-struct Desk {
-    seats: Arc<Mutex<Seats>>,
-    said: mpsc::Receiver<Said>,
-    asked: mpsc::Receiver<oneshot::Sender<()>>,
-    hall: Hall,
-    runtime: String,
-    cwd: String,
-}
-
-impl Desk {
-    /// Hands on until the process says nothing any more.
-    async fn route(mut self) {
-        loop {
-            tokio::select! {
-                // What was said before a barrier is handed on before it is answered.
-                biased;
-                said = self.said.recv() => match said {
-                    Some(said) => self.hand_on(said).await,
-                    None => return,
-                },
-                Some(barrier) = self.asked.recv() => {
-                    // Whoever asked may be gone.
-                    let _ = barrier.send(());
-                }
-            }
-        }
-    }
-
-    async fn hand_on(&self, said: Said) {
-        let (native, update) = match &said {
-            Said::Update { session, update } => (session, Some(update)),
-            Said::Ask { session, .. } => (session, None),
-        };
-        let (session, inbox) = {
-            let mut seats = lock(&self.seats);
-            let session = seats.session_of(native);
-            if let (None, Some(Update::Commands(commands))) = (session, update) {
-                seats.keep_early(native, commands);
-            }
-            let listener = seats.inboxes.get(native);
-            (session, listener.map(|(_, inbox)| inbox.clone()))
-        };
-        if let (Some(session), Some(Update::Commands(commands))) = (session, update) {
-            let noted =
-                self.hall
-                    .note_agent_commands(session, &self.runtime, &self.cwd, commands.clone());
-            if let Err(error) = noted.await {
-                tracing::warn!(?error, "an agent's commands could not be told");
-            }
-            return;
-        }
-        match inbox {
-            // A driver that is gone hears nothing; an ask it does not hear is answered "cancelled".
-            Some(inbox) => drop(inbox.send(said).await),
-            None => self.overhear(session, update),
-        }
-    }
-
-    /// What is said between turns: an agent that switches its mode is set back before the next.
-    fn overhear(&self, session: Option<SessionId>, update: Option<&Update>) {
-        let mode = match update {
-            Some(Update::Mode(mode)) => Some(mode.clone()),
-            Some(Update::Options(options)) => acp::mode_of(options),
-            _ => None,
-        };
-        if let (Some(session), Some(mode)) = (session, mode)
-            && let Some(seat) = lock(&self.seats).by_session.get_mut(&session)
-        {
-            seat.mode = Some(mode);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(super) struct Stage {
     /// What the agent says in the session.
     pub(super) inbox: mpsc::Receiver<Said>,
     /// Keeps the process from idling.
-    _use: Use,
+    _place: Use,
 }
 
 impl Drop for Stage {
@@ -97,7 +97,7 @@ impl Hall {
     ///
     /// # Errors
     /// Why it is not, for a person.
-    pub(super) async fn open_stage(&self, session: &Session) -> Result<Stage, String> {
+    pub(super) async fn open_stage(&self, place: Use, session: &Session) -> Result<Stage, String> {
         let (id, kind) = (session.agent_id, session.runtime.clone());
         let hall = self.clone();
         let found = self.store().read(move |db| {
@@ -107,7 +107,7 @@ impl Hall {
         let (agent, capabilities) = found.await.map_err(said)?.value;
         let profile = self.runtimes().find(&session.runtime);
         let usage_scope = profile.map_err(|refusal| said(refusal.into()))?.usage_scope;
-        let (process, in_use) = self.process_of(&agent).await?;
+        let process = self.process_in(&place, &agent).await?;
         let (native, inbox, learned) = match process.seat(session.id) {
             Some(seat) => {
                 let inbox = process.listen(session.id, &seat.native);
@@ -124,7 +124,7 @@ impl Hall {
             applied: Applied::of(session),
             inbox,
             process,
-            _use: in_use,
+            _place: place,
         };
         stage.applied = self.apply(&stage.process, session.id).await?;
         Ok(stage)

@@ -60,14 +60,12 @@ impl Desk {
             Said::Ask { session, .. } => (session, None),
         };
         let (session, inbox) = {
-            let seats = lock(&self.seats);
+            let mut seats = lock(&self.seats);
+            let session = seats.session_of(native);
+            if let (None, Some(Update::Commands(commands))) = (session, update) {
+                seats.keep_early(native, commands);
+            }
             let listener = seats.inboxes.get(native);
-            let session = listener.map(|(session, _)| *session).or_else(|| {
-                let mut seats = seats.by_session.iter();
-                seats
-                    .find(|(_, seat)| seat.native == *native)
-                    .map(|(id, _)| *id)
-            });
             (session, listener.map(|(_, inbox)| inbox.clone()))
         };
         if let (Some(session), Some(Update::Commands(commands))) = (session, update) {
