@@ -112,7 +112,7 @@ pub enum Part {
         text: String,
     },
     /// A tool at work.
-    ToolCall(ToolCall),
+    ToolCall(Box<ToolCall>),
     /// The agent's plan, as a whole.
     Plan {
         /// Its entries, in order.
@@ -135,7 +135,7 @@ impl From<transcript::Part> for Part {
         match part {
             transcript::Part::Text { text } => Self::Text { text },
             transcript::Part::Thinking { text } => Self::Thinking { text },
-            transcript::Part::ToolCall(call) => Self::ToolCall(call.into()),
+            transcript::Part::ToolCall(call) => Self::ToolCall(Box::new(call.into())),
             transcript::Part::Plan { entries } => Self::Plan {
                 entries: entries.into_iter().map(Into::into).collect(),
             },
