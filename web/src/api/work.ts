@@ -56,7 +56,7 @@ export const work = {
 
   /** `refresh` makes the server look at the files now. */
   commands: ({ cwd, runtime, refresh }: { cwd: string; runtime: string; refresh: boolean }) =>
-    reading(http.GET('/api/commands', { params: { query: { cwd, runtime, refresh } } })),
+    reading(http.GET('/api/commands', { params: { query: { cwd, runtime, refresh: String(refresh) as 'true' | 'false' } } })),
 
   runtimes: {
     capabilities: () => reading(http.GET('/api/capabilities')),

@@ -32,8 +32,6 @@ export class OpenSession {
   newest = $derived(this.messages.at(-1));
 
   #seq = 0;
-  /** Leads to the page that holds the newest messages; undefined while that is the first one. */
-  #last: string | undefined;
   #turnId: string | null = null;
   #reading: Promise<void> | null = null;
   #again = false;
@@ -193,7 +191,7 @@ export class OpenSession {
         (messages, seq) => {
           this.#seq = seq;
           // Pages before the one that was read again stay; what only events told is replaced by what was stored.
-          const from = messages[0]?.seq ?? (this.#last === undefined ? 0 : Infinity);
+          const from = messages[0]?.seq ?? 0;
           this.messages = merged(this.messages.filter((message) => message.seq < from), messages);
           this.loaded = true;
         },
@@ -205,16 +203,18 @@ export class OpenSession {
     }
   }
 
-  /** From the page that held the newest messages to the end. */
+  /** From the newest messages back to those that are known already. */
   #readOn = async () => {
-    const messages: Message[] = [];
+    const known = this.loaded ? (this.messages.at(-1)?.seq ?? 0) : 0;
+    let messages: Message[] = [];
     let seq = Number.MAX_SAFE_INTEGER;
-    for (let cursor = this.#last; ; ) {
+    for (let cursor: string | undefined; ; ) {
       const read = await work.messages.page(this.id, cursor);
-      messages.push(...read.body.messages);
+      messages = [...read.body.messages, ...messages];
       seq = Math.min(seq, read.seq);
-      this.#last = cursor;
-      if (read.body.nextCursor === null) return { body: messages, seq };
+      // A turn writes to its own messages alone, which are the newest.
+      const reachesKnown = (messages[0]?.seq ?? 0) < known;
+      if (read.body.nextCursor === null || reachesKnown) return { body: messages, seq };
       cursor = read.body.nextCursor;
     }
   };
