@@ -24,6 +24,7 @@ mod kill;
 mod login;
 mod process_trees;
 mod rehearsal;
+mod rooms_of_agents;
 mod runtimes;
 mod server;
 mod sessions;

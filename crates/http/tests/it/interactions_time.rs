@@ -1,9 +1,12 @@
 //! Interactions and time: what is parked, what expires, what survives its agent and the server.
 //! Source: contract 3.8.2, 3.8.3.
 
-use guildhall_domain::{interactions::Answer, sessions::Session};
+use guildhall_domain::{
+    interactions::{Answer, Asked},
+    sessions::Session,
+};
 use guildhall_hall::interactions::Opening;
-use guildhall_testkit::{TestHall, call};
+use guildhall_testkit::{TestHall, call, usual_options};
 use serde_json::json;
 
 use crate::interactions::{approve, at, deny, selected};
@@ -253,4 +256,31 @@ async fn a_card_whose_agent_is_gone_makes_place_when_the_same_is_asked_again() {
     let changed = t.hall().ask_changed(session.clone(), call("c8", "pwd"));
     changed.await.unwrap();
     events.none();
+}
+
+#[tokio::test]
+async fn a_word_on_a_call_of_which_nothing_is_known_reaches_no_other_one() {
+    let t = TestHall::open().await;
+    let session = t.session(&t.agent("ada").await);
+    let opaque = async |id: &str| {
+        let asked = Asked::Permission {
+            tool_call_id: id.to_owned(),
+            options: usual_options(),
+        };
+        t.pose(&session, None, asked).await
+    };
+    for (ids, is_yes) in [(["c1", "c2"], true), (["c3", "c4"], false)] {
+        drop(opaque(ids[0]).await);
+        t.hall().agent_left(session.id).await.unwrap();
+        let owner = t.owner();
+        let decided = if is_yes {
+            approve(&owner, &session, ids[0]).await
+        } else {
+            deny(&owner, &session, ids[0]).await
+        };
+        decided.ok(200);
+        let next = opaque(ids[1]).await.opening;
+        assert!(matches!(next, Opening::Asked(_)), "{next:?}");
+    }
+    assert_eq!(t.pending().await.len(), 2, "each is decided for itself");
 }
