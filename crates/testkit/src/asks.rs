@@ -68,7 +68,7 @@ impl TestHall {
     /// A session of `agent` that asks.
     pub fn session(&self, agent: &Caller) -> Session {
         let now = self.now();
-        Session {
+        let session = Session {
             id: SessionId::new(guildhall_world::ids::new()),
             agent_id: AgentId::parse(agent.agent()).unwrap(),
             runtime: "rehearsal".to_owned(),
@@ -89,7 +89,9 @@ impl TestHall {
             created_at: now,
             updated_at: now,
             usage: Usage::default(),
-        }
+        };
+        crate::log::add_session(&self.database(), &session);
+        session
     }
 
     /// Opens an ask, whatever comes of it.

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write, path::Path};
 
+use guildhall_domain::sessions::Session;
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde_json::{Value, json};
 
@@ -102,6 +103,30 @@ pub(crate) fn bind_tokens(database: &Path, agent: &str, session: &str) {
         )
         .unwrap();
     assert!(changed > 0, "the agent has a token");
+}
+
+/// Writes a session's row. It is closed there, so that nothing but the test plays its agent.
+pub(crate) fn add_session(database: &Path, session: &Session) {
+    let hex = |id: &str| id.replace('-', "");
+    Connection::open(database)
+        .unwrap()
+        .execute(
+            "INSERT INTO sessions (id, agent_id, runtime, runtime_session_id, title, cwd,
+               permission_mode, model, effort, state, state_reason, origin, usage, meter,
+               created_at, updated_at)
+             VALUES (unhex(?1), unhex(?2), ?3, '', '', ?4, ?5, '', '', 'closed', '', 'person',
+               ?6, '{}', ?7, ?7)",
+            (
+                hex(&session.id.to_string()),
+                hex(&session.agent_id.to_string()),
+                &session.runtime,
+                &session.cwd,
+                &session.permission_mode,
+                serde_json::to_string(&session.usage).unwrap(),
+                session.created_at.as_millis(),
+            ),
+        )
+        .unwrap();
 }
 
 /// An id as the interface writes it, from its hex digits; null for none.

@@ -430,7 +430,7 @@ fn a_cancel_ends_what_was_granted_also_while_nothing_runs() {
         data["session"]["state"] == "failed"
     });
     let (_, stopped) = room.t.decide(&session, "cancel", &json!({}));
-    assert_eq!(stopped, json!({"ok": true, "cancelledQueued": 1}));
+    assert_eq!(stopped, json!({"ok": false, "cancelledQueued": 1}));
     let resolved = room.t.until(&session, "interaction_resolved", |data| {
         data["resolution"] == "cancelled"
     });

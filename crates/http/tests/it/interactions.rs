@@ -133,7 +133,7 @@ async fn a_no_is_this_once_and_keeps_its_reason() {
     let t = TestHall::open().await;
     let session = t.session(&t.agent("ada").await);
     let card = t.seed_ask(&session, "c1", "ls").await;
-    let no = json!({"toolCallId": "c1", "reason": "  not on a Friday "});
+    let no = json!({"toolCallId": "c1", "reason": "  not on a Friday ", "tellAgent": true});
     let answered = t.owner().post(&at(&session, "deny"), no).await.ok(200);
     assert_eq!(answered, json!({"ok": true}));
     assert_eq!(card.answer().await, selected("no"));

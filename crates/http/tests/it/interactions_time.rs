@@ -2,6 +2,7 @@
 //! Source: contract 3.8.2, 3.8.3.
 
 use guildhall_domain::{
+    ids::SessionId,
     interactions::{Answer, Asked},
     sessions::Session,
 };
@@ -110,10 +111,13 @@ async fn a_restart_keeps_the_card_and_its_deadline_and_a_yes_then_waits_for_the_
     let yes = json!({"toolCallId": "c1", "digest": digest});
     let answered = t.owner().post(&at(&session, "approve"), yes).await.ok(200);
     assert_eq!(answered, json!({"ok": true}));
+    let told = events.all();
+    let types: Vec<_> = told.iter().map(|event| &event["type"]).collect();
     assert_eq!(
-        events.next("interaction_resolved")["resolution"],
-        "approved"
+        types,
+        ["interaction_resolved", "message_queued", "session_updated"]
     );
+    assert_eq!(told[0]["data"]["resolution"], "approved");
     // Anything else is asked about; exactly this is allowed once, under whatever id.
     assert!(matches!(
         again(&t, &session, "c2", "pwd").await,
@@ -221,7 +225,12 @@ async fn a_yes_that_reached_nobody_is_kept_for_the_agent_that_comes_back() {
     approve(&t.owner(), &session, "c1").await.ok(200);
     assert_eq!(
         events.names(),
-        ["interaction_resolved", "interaction_detached"]
+        [
+            "interaction_resolved",
+            "interaction_detached",
+            "message_queued",
+            "session_updated"
+        ]
     );
     assert!(is_granted(&again(&t, &session, "c2", "ls").await));
     assert!(matches!(
@@ -283,4 +292,33 @@ async fn a_word_on_a_call_of_which_nothing_is_known_reaches_no_other_one() {
         assert!(matches!(next, Opening::Asked(_)), "{next:?}");
     }
     assert_eq!(t.pending().await.len(), 2, "each is decided for itself");
+}
+
+#[tokio::test]
+async fn a_yes_that_the_end_of_the_server_cut_short_is_told_at_the_next_start() {
+    let mut t = TestHall::open().await;
+    t.hush_agents();
+    let ada = t.agent("ada").await;
+    let ask = json!({"agentId": ada.agent(), "cwd": t.folder("ada")});
+    let opened = t.owner().post("/api/sessions", ask).await.ok(201);
+    let session = Session {
+        id: SessionId::parse(opened["id"].as_str().unwrap()).unwrap(),
+        ..t.session(&ada)
+    };
+    t.seed_ask(&session, "c1", "ls").await.dies();
+    t.hall().agent_left(session.id).await.unwrap();
+    // From here on nothing is begun.
+    t.begin_to_stop();
+    approve(&t.owner(), &session, "c1").await.ok(200);
+    t.restart().await;
+    let path = format!("/api/sessions/{}/events", session.id);
+    let mut events = t.stream(&t.owner(), &path, None).await;
+    let snapshot = events.expect("snapshot").await;
+    let mut state = snapshot.data["session"]["state"].clone();
+    while state != "starting" {
+        let frame = events.next().await;
+        if frame.event == "session_updated" {
+            state = frame.inner()["session"]["state"].clone();
+        }
+    }
 }
