@@ -299,7 +299,7 @@ async fn a_yes_that_the_end_of_the_server_cut_short_is_told_at_the_next_start() 
     let mut t = TestHall::open().await;
     t.hush_agents();
     let ada = t.agent("ada").await;
-    let ask = json!({"agentId": ada.agent(), "cwd": t.folder("ada")});
+    let ask = json!({"cwd": t.folder("ada"), "runtime": "rehearsal"});
     let opened = t.owner().post("/api/sessions", ask).await.ok(201);
     let session = Session {
         id: SessionId::parse(opened["id"].as_str().unwrap()).unwrap(),
