@@ -141,12 +141,7 @@ fn post_one(
         text,
         thread_root: None,
         mention_spans: Vec::new(),
-        cascade: Cascade {
-            root: None,
-            depth: 0,
-            turn: None,
-            session: None,
-        },
+        cascade: Cascade::default(),
         now,
     };
     let entry = entries::insert(tx, post)?;

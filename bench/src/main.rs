@@ -12,6 +12,7 @@
 mod commands;
 mod exports;
 mod filling;
+mod frames;
 mod http;
 mod machine;
 mod measure;
@@ -20,10 +21,12 @@ mod posts;
 mod rooms;
 mod searches;
 mod server;
+mod sessions;
 mod starts;
 mod streams;
 mod table;
 mod transcripts;
+mod turns;
 
 use std::{
     path::{Path, PathBuf},
@@ -36,8 +39,10 @@ use filling::Filling;
 use guildhall_domain::ids::RoomId;
 use measure::Span;
 use server::House;
+use sessions::Sessions;
 use table::Row;
 use transcripts::Transcripts;
+use turns::Crew;
 
 /// Why the run could not go on.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -53,6 +58,8 @@ struct Scale {
     entries: u64,
     /// Open streams.
     streams: usize,
+    /// Sessions with agents.
+    sessions: usize,
     /// How long each row is measured.
     span: Span,
 }
@@ -63,6 +70,7 @@ impl Scale {
         rooms: 1_000,
         entries: 1_000_000,
         streams: 2_000,
+        sessions: 1_000,
         span: Span {
             warm_up: Duration::from_secs(1),
             measured: Duration::from_secs(6),
@@ -74,6 +82,7 @@ impl Scale {
         rooms: 1_000,
         entries: 50_000,
         streams: 500,
+        sessions: 200,
         span: Span {
             warm_up: Duration::from_millis(300),
             measured: Duration::from_millis(1_500),
@@ -166,7 +175,10 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     let Stores { few, many, .. } = &stores;
 
     say("starts");
-    let mut rows = starts::ready(few, many, scale)?;
+    let mut rows = starts::ready(&[
+        (few, "small store".to_owned()),
+        (many, format!("{} entries", scale.entries)),
+    ])?;
     rows.push(starts::memory_at_rest(few).await?);
 
     let bare = few.copy_to(folder.join("bare"))?;
@@ -211,11 +223,31 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     let streams = streams::to_all(&server, stores.room, scale).await?;
     server.stop()?;
 
+    say("sessions and turns");
+    let sessions = of_sessions(few.copy_to(folder.join("sessions"))?, scale).await?;
+
     all.extend(listing);
     all.extend(streams);
     all.extend(files);
+    all.extend(sessions);
     all.extend(rows);
     Ok(all)
+}
+
+/// The rows about sessions with agents, in a house of their own.
+async fn of_sessions(house: House, scale: &Scale) -> Result<Vec<Row>> {
+    let sessions = Sessions::open(&house, scale).await?;
+    let mut rows = starts::ready(&[(&house, format!("{} sessions", scale.sessions))])?;
+    let bare = sessions.bare_listings(&house, scale).await?;
+    let server = house.start()?;
+    rows.push(sessions.listing(&server, &bare, scale).await?);
+    let resting = server.resident_bytes()?;
+    let crew = Crew::gather(&server, &house, &sessions).await?;
+    rows.push(sessions.memory_beside_agents(&server, resting)?);
+    let turns = crew.measure(scale).await?;
+    rows.push(sessions.memory_at_rest(&server).await?);
+    server.stop()?;
+    Ok(turns.into_iter().chain(rows).collect())
 }
 
 /// Two stores with the same rooms: one with few entries, one with very many in one room.

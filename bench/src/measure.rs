@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
 use crate::{Result, http::Client};
@@ -141,6 +142,13 @@ pub(crate) async fn times(
     }
 }
 
+/// Nanoseconds of the clock that every process of the machine reads alike.
+pub(crate) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let seconds = now.tv_sec.unsigned_abs();
+    seconds * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
 /// Durations of the same deed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Times(Vec<Duration>);
@@ -149,6 +157,11 @@ impl Times {
     /// Notes one more.
     pub(crate) fn push(&mut self, took: Duration) {
         self.0.push(took);
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// Joins another measurement of the same deed.

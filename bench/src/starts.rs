@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    Result, Scale,
+    Result,
     http::{Client, get},
     measure::Times,
     server::House,
@@ -17,17 +17,13 @@ use crate::{
 /// Starts of each server; the middle one counts.
 const STARTS: u32 = 9;
 
-/// Starts on stores with few and with many entries.
-pub(crate) fn ready(few: &House, many: &House, scale: &Scale) -> Result<Vec<Row>> {
-    let bare = bare_times(&few.binary)?.percentile_ms(50.0);
-    let stores = [
-        (few, "start to ready, small store, p50".to_owned()),
-        (
-            many,
-            format!("start to ready, {} entries, p50", scale.entries),
-        ),
-    ];
-    let row = |(house, work): (&House, String)| {
+/// Starts of each house, by what its row is called.
+pub(crate) fn ready(houses: &[(&House, String)]) -> Result<Vec<Row>> {
+    let Some((first, _)) = houses.first() else {
+        return Ok(Vec::new());
+    };
+    let bare = bare_times(&first.binary)?.percentile_ms(50.0);
+    let row = |(house, work): &(&House, String)| {
         let mut times = Times::default();
         for _ in 0..STARTS {
             let server = house.start()?;
@@ -35,13 +31,13 @@ pub(crate) fn ready(few: &House, many: &House, scale: &Scale) -> Result<Vec<Row>
             server.stop()?;
         }
         Ok(Row {
-            work,
+            work: format!("start to ready, {work}, p50"),
             measured: Amount::Millis(times.percentile_ms(50.0)),
             limit: Some((Amount::Millis(bare), "bare process")),
             targets: vec![Target::AtMost(Amount::Millis(100.0))],
         })
     };
-    stores.into_iter().map(row).collect()
+    houses.iter().map(row).collect()
 }
 
 /// The memory of a server at rest that has shown its page once.

@@ -9,7 +9,6 @@ use std::{
 use guildhall_domain::ids::RoomId;
 use serde_json::json;
 use tokio::{
-    io::AsyncReadExt,
     net::TcpStream,
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinSet,
@@ -19,7 +18,8 @@ use tokio::{
 use crate::{
     Failure, Result, Scale,
     filling::TEXT,
-    http::{Client, find, get, post},
+    frames::{Frames, SNAPSHOT},
+    http::{Client, get, post},
     measure::Times,
     server::Server,
     table::{Amount, Row, Target},
@@ -30,12 +30,8 @@ const ENTRIES: u32 = 20;
 /// How long the last stream may take before the run is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How every snapshot begins on a stream.
-const SNAPSHOT: &[u8] = b"event: snapshot\n";
 /// How every new entry begins on a stream.
 const ENTRY: &[u8] = b"event: entry_added\n";
-/// How every frame ends.
-const FRAME_END: &[u8] = b"\n\n";
 
 /// One entry to all streams of its room, and the memory they take.
 pub(crate) async fn to_all(server: &Server, room: RoomId, scale: &Scale) -> Result<Vec<Row>> {
@@ -44,7 +40,7 @@ pub(crate) async fn to_all(server: &Server, room: RoomId, scale: &Scale) -> Resu
     let mut crowd = Crowd::default();
     for _ in 0..scale.streams {
         let client = Client::connect(server.address).await?;
-        let mut reader = Reader::new(client.into_stream(&request).await?);
+        let mut reader = Frames::new(client.into_stream(&request).await?);
         reader.until(SNAPSHOT).await?;
         crowd.join(reader);
     }
@@ -100,7 +96,7 @@ async fn bare_times(scale: &Scale) -> Result<Times> {
         let far = TcpStream::connect(address).await?;
         let (near, _) = listener.accept()?;
         near.set_nodelay(true)?;
-        crowd.join(Reader::new(far));
+        crowd.join(Frames::new(far));
         sockets.push(near);
     }
     let mut times = Times::default();
@@ -142,7 +138,7 @@ impl Default for Crowd {
 }
 
 impl Crowd {
-    fn join(&mut self, mut reader: Reader) {
+    fn join(&mut self, mut reader: Frames) {
         let tell = self.tell.clone();
         self.readers.spawn(async move {
             loop {
@@ -169,57 +165,5 @@ impl Crowd {
 
     async fn leave(mut self) {
         self.readers.shutdown().await;
-    }
-}
-
-/// One stream's client side.
-struct Reader {
-    stream: TcpStream,
-    received: Vec<u8>,
-}
-
-impl Reader {
-    fn new(stream: TcpStream) -> Self {
-        Self {
-            stream,
-            received: Vec::new(),
-        }
-    }
-
-    /// Reads until a whole frame that begins with `mark` is there, and forgets it and all before.
-    async fn until(&mut self, mark: &[u8]) -> Result<()> {
-        loop {
-            if let Some(end) = frame_end(&self.received, mark) {
-                self.received.drain(..end);
-                if self.received.is_empty() {
-                    self.received = Vec::new();
-                }
-                return Ok(());
-            }
-            if self.stream.read_buf(&mut self.received).await? == 0 {
-                let text = String::from_utf8_lossy(&self.received);
-                return Err(format!("a stream ended: {text}").into());
-            }
-        }
-    }
-}
-
-/// Where the first frame that begins with `mark` ends.
-fn frame_end(received: &[u8], mark: &[u8]) -> Option<usize> {
-    let begins = find(received, mark)?;
-    let length = find(&received[begins..], FRAME_END)?;
-    Some(begins + length + FRAME_END.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_frame_counts_only_when_it_is_whole() {
-        let text = b": keepalive\n\nid: 3\nevent: entry_added\ndata: {}\n\nrest";
-        assert_eq!(frame_end(text, ENTRY), Some(text.len() - 4));
-        assert_eq!(frame_end(&text[..40], ENTRY), None);
-        assert_eq!(frame_end(text, SNAPSHOT), None);
     }
 }

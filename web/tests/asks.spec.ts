@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PendingInteraction } from '../src/api/types';
 import { answer, call, cards, openSession, pending, prompt, select, send } from './at-work';
 import { expect, test } from './house';
+
+type PendingInteractions = { interactions: PendingInteraction[] };
 
 const write = call('write_file', { path: 'asked.txt', content: 'yes' });
 
@@ -140,4 +143,58 @@ test('letters can be switched off', async ({ house, windows }) => {
   await page.keyboard.press('a');
   await page.keyboard.press('d');
   await expect(pending(page)).toHaveCount(1);
+});
+
+test('what changed since it was shown is drawn again, and answers only anew', async ({ house, windows }) => {
+  const session = await openSession(house, 'project');
+  await send(house, session, 'Write', write);
+  const page = await windows.open('/asks');
+  const sent: string[] = [];
+  await page.route('**/approve', async (route) => {
+    sent.push((route.request().postDataJSON() as { digest: string }).digest);
+    const refusal = { error: 'It changed.', code: 'INTERACTION_CHANGED', details: { digest: 'f'.repeat(64) } };
+    await route.fulfill({ status: 409, json: refusal });
+  });
+  await page.route('**/pending-interactions', async (route) => {
+    const answered = await route.fetch();
+    const body = (await answered.json()) as PendingInteractions;
+    const [ask] = body.interactions;
+    if (sent.length > 0 && ask) Object.assign(ask, { digest: 'f'.repeat(64), title: 'Write something else' });
+    await route.fulfill({ response: answered, json: body });
+  });
+  const shown = (await house.get<PendingInteractions>('/api/sessions/pending-interactions')).interactions[0]?.digest;
+  await answer(pending(page), /^Approve/);
+  await expect(pending(page)).toContainText('Changed since it was shown.');
+  await expect(pending(page)).toContainText('Write something else');
+  expect(sent).toEqual([shown]);
+  await page.unroute('**/approve');
+  expect(existsSync(join(house.folder('project'), 'asked.txt'))).toBe(false);
+});
+
+test('asks that are alike are answered at once, each by its own digest', async ({ house, windows }) => {
+  const session = await openSession(house, 'project');
+  await send(house, session, 'Write', write);
+  let list: PendingInteractions = { interactions: [] };
+  await expect
+    .poll(async () => (list = await house.get<PendingInteractions>('/api/sessions/pending-interactions')).interactions.length)
+    .toBe(1);
+  const [one] = list.interactions;
+  const alike = [1, 2, 3].map((n) => ({ ...one!, id: `0190a000-0000-7000-8000-00000000000${n}`, toolCallId: `call-${n}`, digest: String(n).repeat(64) }));
+
+  const page = await windows.open('/');
+  const sent: string[] = [];
+  await page.route('**/pending-interactions', (route) => route.fulfill({ json: { interactions: alike }, headers: { 'x-event-seq': '1000000' } }));
+  await page.route('**/approve', async (route) => {
+    const { toolCallId, digest } = route.request().postDataJSON() as { toolCallId: string; digest: string };
+    sent.push(`${toolCallId} ${digest[0]}`);
+    await route.fulfill({ json: { ok: true } });
+  });
+  await page.goto(`${house.url}/asks`);
+  const batch = page.getByRole('group', { name: '3 alike' });
+  const button = batch.getByRole('button', { name: 'Approve all 3' });
+  await button.click({ force: true });
+  await expect(batch).toContainText('Nothing was answered.');
+  expect(sent).toEqual([]);
+  await button.click();
+  await expect.poll(() => sent.toSorted()).toEqual(['call-1 1', 'call-2 2', 'call-3 3']);
 });

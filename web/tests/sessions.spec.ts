@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../src/api/types';
 import { answer, call, cards, openSession, pending, plan, prompt, send, tell } from './at-work';
@@ -209,4 +209,51 @@ test('a server killed and started again leaves the session as a fresh load shows
   const fresh = await windows.open(`/sessions/${session.id}`);
   await expect(pending(fresh)).toContainText('detached');
   await expect(fresh.locator('[data-message]')).toHaveCount(await page.locator('[data-message]').count());
+});
+
+test('a session of the terminal is read with its plan, and kept true while it goes on there', async ({ house, windows }) => {
+  const id = '0190a000-0000-4000-8000-00000000abcd';
+  const folder = join(house.dir, '.claude', 'projects', 'quarry');
+  mkdirSync(folder, { recursive: true });
+  const line = (todos: [string, string][]) => {
+    const input = { todos: todos.map(([content, state]) => ({ content, status: state, activeForm: `Doing: ${content}` })) };
+    const message = { role: 'assistant', content: [{ type: 'tool_use', id: `t${todos.length}`, name: 'TodoWrite', input }] };
+    const at = '2026-11-21T12:00:00.000Z';
+    return `${JSON.stringify({ type: 'assistant', sessionId: id, cwd: house.folder('quarry'), timestamp: at, uuid: `u${todos.length}`, message })}\n`;
+  };
+  const file = join(folder, `${id}.jsonl`);
+  writeFileSync(file, line([['Cut the stone', 'in_progress']]));
+
+  const page = await windows.open('/sessions?show=terminal');
+  const row = page.getByRole('main').getByRole('list', { name: 'Sessions' }).getByRole('link');
+  await expect(row).toContainText('terminal');
+  await row.click();
+  await expect(page.getByText('This session was made in a terminal.')).toBeVisible();
+  await expect(prompt(page)).toHaveCount(0);
+  const panel = page.getByRole('complementary', { name: 'Plan and changes' });
+  await expect(panel).toContainText('Doing: Cut the stone');
+  await page.reload();
+  await expect(panel).toContainText('Doing: Cut the stone');
+  appendFileSync(file, line([['Cut the stone', 'completed'], ['Carry it', 'pending']]));
+  await expect(panel).toContainText('1/2');
+});
+
+test('a long session shows its end, and all before it on demand', async ({ house, windows }) => {
+  const session = await openSession(house, 'project');
+  // Each message makes two rows, and a page of the server holds two hundred.
+  for (let count = 1; count <= 120; count += 1) {
+    await send(house, session, `#say answer ${count}`);
+    if (count % 40 === 0) {
+      await expect.poll(async () => (await house.get<Session>(`/api/sessions/${session.id}`)).usage.turns, { timeout: 30_000 }).toBe(count);
+    }
+  }
+  const page = await windows.open(`/sessions/${session.id}`);
+  await expect(page.getByText('answer 120', { exact: true })).toBeInViewport();
+  await expect(page.getByText('answer 20', { exact: true })).toHaveCount(0);
+  await page.getByRole('button', { name: /^Earlier messages/ }).click();
+  await page.getByRole('button', { name: /^Earlier messages/ }).click();
+  await expect(page.getByText('answer 1', { exact: true })).toBeAttached();
+  await expect(page.locator('[data-message]')).toHaveCount(240);
+  await tell(page, '#say one more');
+  await expect(page.getByText('one more', { exact: true })).toBeVisible();
 });

@@ -2,22 +2,35 @@
 //!
 //! An agent is installed by whoever runs the tests, from the registry npm is set to, into a folder
 //! of its own below the build folder; no file of it becomes part of the project.
+//! Tests with them run where nothing but this computer can be reached, where the system allows it.
 //! The pins stand in `tests/agents/pins.toml`, what each needs in `tests/agents/<name>/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::failure::{During, Failure, Result};
-use crate::{step, tools};
+use crate::{run, step, tools};
 
 /// Where the pins stand, from the project's folder.
 const PINS: &str = "tests/agents/pins.toml";
 
 /// What npm reads to install an agent.
 const NPM_FILES: [&str; 2] = ["package.json", "package-lock.json"];
+
+/// The word behind `agents` that runs a program in a network of its own; for [`alone`].
+const ALONE: &str = "alone";
+
+/// How a network of its own is asked for: as root, and as anybody else.
+const OWN_NETWORK: [&[&str]; 2] = [&["--net"], &["--net", "--map-current-user", "--keep-caps"]];
+
+/// Brings up the loopback device.
+const LOOPBACK_UP: [&str; 5] = ["ip", "link", "set", "lo", "up"];
+
+/// A proxy that nobody is: whoever wants out of this computer fails at once.
+const NO_PROXY: &str = "http://127.0.0.1:1";
 
 /// An agent as it is pinned.
 #[derive(Debug, PartialEq)]
@@ -43,14 +56,61 @@ struct Pin {
 pub(crate) fn run(words: &[String]) -> Result<()> {
     match words {
         [word] if word == "install" => install(),
+        [word, program, arguments @ ..] if word == ALONE => run_alone(program, arguments),
         _ => Err(Failure::new(
             "say what to do with the agents: `cargo xtask agents install`",
         )),
     }
 }
 
+/// The command, changed so that it reaches nothing but this computer: in a network of its own
+/// where the kernel allows that, else with a proxy that is none.
+pub(crate) fn alone(command: Command) -> Command {
+    let quiet = |flags: &&&[&str]| {
+        let mut probe = Command::new("unshare");
+        let probe = probe.args(**flags).args(LOOPBACK_UP);
+        let probe = probe.stdin(Stdio::null()).stdout(Stdio::null());
+        probe
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    let flags = OWN_NETWORK.iter().find(quiet);
+    let (Some(flags), Ok(own)) = (flags, std::env::current_exe()) else {
+        let mut command = command;
+        step::nothing_to_do(
+            "agents: network",
+            "no network of their own here, a dead proxy instead",
+        );
+        command
+            .env("HTTPS_PROXY", NO_PROXY)
+            .env("HTTP_PROXY", NO_PROXY);
+        return command;
+    };
+    let mut alone = Command::new("unshare");
+    alone.args(*flags).arg(own).args(["agents", ALONE]);
+    alone.arg(command.get_program()).args(command.get_args());
+    let variables = command.get_envs();
+    alone.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        alone.current_dir(folder);
+    }
+    alone
+}
+
+/// Becomes a program, in a network whose loopback device is up.
+fn run_alone(program: &str, arguments: &[String]) -> Result<()> {
+    let [ip, words @ ..] = LOOPBACK_UP;
+    step::captured("loopback", Command::new(ip).args(words))?;
+    let mut command = Command::new(program);
+    run::become_program(command.args(arguments))
+}
+
 /// Installs every agent that is not there as pinned.
-fn install() -> Result<()> {
+///
+/// # Errors
+/// In one sentence, when an agent could not be installed as pinned.
+pub(crate) fn install() -> Result<()> {
     let below = build_folder()?.join("agents");
     for pin in pins()? {
         let from = tools::root().join("tests/agents").join(&pin.name);

@@ -21,6 +21,8 @@ pub(crate) fn run() -> Result<()> {
         "clippy",
         "--workspace",
         "--all-targets",
+        "--features",
+        test::FEATURES,
         "--",
         "-D",
         "warnings",

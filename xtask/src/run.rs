@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     println!("→ guildhall serve (Ctrl-C stops it)");
     let mut server = Command::new(binary);
     server.arg("serve").args(arguments);
-    become_program(server)
+    become_program(&mut server)
 }
 
 /// Builds what `selection` names, the server among it, and returns the server's path.
@@ -56,15 +56,16 @@ fn server_in(message: &str) -> Option<PathBuf> {
 
 /// Replaces this process, so that signals reach the server and nothing else.
 #[cfg(unix)]
-fn become_program(mut program: Command) -> Result<()> {
+pub(crate) fn become_program(program: &mut Command) -> Result<()> {
     use std::os::unix::process::CommandExt;
     let cause = program.exec();
-    Err(Failure::new(format!("could not start guildhall: {cause}")))
+    let name = program.get_program().display();
+    Err(Failure::new(format!("could not start {name}: {cause}")))
 }
 
 /// Runs the program to its end.
 #[cfg(not(unix))]
-fn become_program(mut program: Command) -> Result<()> {
+pub(crate) fn become_program(program: &mut Command) -> Result<()> {
     match program.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Failure::new(format!("guildhall ended with {status}"))),

@@ -2,7 +2,7 @@
 //!
 //! The page is built before the server, because the server carries it; the server that the
 //! page's tests drive is the one that the build for the other tests made, so nothing is
-//! compiled twice.
+//! compiled twice. The real agents are driven by tests of that same build.
 
 use std::path::Path;
 
@@ -10,10 +10,32 @@ use serde_json::Value;
 
 use crate::counts::{Counts, Runner};
 use crate::failure::{During, Result};
-use crate::{run, step, tools, web};
+use crate::{agents, run, step, tools, web};
 
 /// Names the server for the page's tests.
 const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
+
+/// The features of the tests: with the real agents.
+pub(crate) const FEATURES: &str = "guildhall/real-agents,guildhall-fake-llm/real-agents";
+
+/// What is built, and what is tested of it.
+const SELECTION: [&str; 6] = [
+    "--workspace",
+    "--lib",
+    "--bins",
+    "--tests",
+    "--features",
+    FEATURES,
+];
+
+/// The module of the tests that drive the real agents; each takes long and much memory.
+const WITH_AGENTS: &str = "real_agents::";
+
+/// What the names of the suite's tests end with, one test an agent.
+const SUITE: &str = "does_what_the_suite_asks";
+
+/// How many agents work at once.
+const AGENTS_AT_ONCE: &str = "2";
 
 /// Runs all tests and closes with how many passed.
 ///
@@ -22,12 +44,10 @@ const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
 pub(crate) fn run() -> Result<()> {
     tools::check_node()?;
     let chromium = tools::chromium()?;
+    agents::install()?;
     web::run()?;
-    let server = run::built_server(
-        "tests: build",
-        &["--workspace", "--lib", "--bins", "--tests"],
-    )?;
-    let counts = rust_tests()? + page_tests(&server, &chromium)?;
+    let server = run::built_server("tests: build", &SELECTION)?;
+    let counts = rust_tests()? + agent_tests()? + page_tests(&server, &chromium)?;
     println!("{}", counts.closing_line());
     Ok(())
 }
@@ -35,25 +55,16 @@ pub(crate) fn run() -> Result<()> {
 /// The tests of the crates, those in their documentation included.
 fn rust_tests() -> Result<Counts> {
     let all = if tools::has_nextest() {
-        let mut nextest = tools::cargo(&[
-            "nextest",
-            "run",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--tests",
-        ]);
-        nextest.arg("--no-fail-fast");
+        let mut nextest = tools::cargo(&["nextest", "run"]);
+        let others = format!("not test(/^{WITH_AGENTS}/)");
+        nextest
+            .args(SELECTION)
+            .args(["--no-fail-fast", "--filterset", &others]);
         step::run_counted("tests: crates", &mut nextest, Runner::Nextest)?
     } else {
-        let mut test = tools::cargo(&[
-            "test",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--no-fail-fast",
-        ]);
+        let mut test = tools::cargo(&["test"]);
+        test.args(SELECTION)
+            .args(["--no-fail-fast", "--", "--skip", WITH_AGENTS]);
         step::run_counted("tests: crates", &mut test, Runner::Cargo)?
     };
     let mut doc = tools::cargo(&["test", "--workspace", "--doc"]);
@@ -63,6 +74,24 @@ fn rust_tests() -> Result<Counts> {
             &mut doc,
             Runner::Cargo,
         )?)
+}
+
+/// The suite for the real agents, which tells for each agent which rows ran.
+fn agent_tests() -> Result<Counts> {
+    let mut suite = tools::cargo(&["test", "--workspace", "--test", "it"]);
+    suite.args(["--features", FEATURES, "--", SUITE, "--nocapture"]);
+    suite
+        .args(["--test-threads", AGENTS_AT_ONCE])
+        .env("RUST_BACKTRACE", "0")
+        // Whoever installed the agents drives them: one that is missing is a failure.
+        .env("CI", "true");
+    let mut suite = agents::alone(suite);
+    let counts = step::run_counted("tests: real agents", &mut suite, Runner::Cargo)?;
+    // The other tests of these binaries ran before.
+    Ok(Counts {
+        skipped: 0,
+        ..counts
+    })
 }
 
 /// The types, the units and the browser tests of the page.

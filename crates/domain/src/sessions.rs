@@ -167,6 +167,15 @@ pub struct Session {
     pub usage: Usage,
 }
 
+/// The session in which the turns of an agent run in a room. Source: contract 2.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The agent's author.
+    pub author_id: AuthorId,
+    /// The session.
+    pub session_id: SessionId,
+}
+
 /// The changes a person may make to a session; absent leaves a field as it is.
 #[derive(Clone, Debug, Default)]
 pub struct SessionPatch {
@@ -255,6 +264,11 @@ impl NewSession {
         }
         if let Some(title) = &self.title {
             check_title(&mut check, title);
+        }
+        if let (Some(id), Some(resumed)) = (self.id, self.resume)
+            && id != resumed
+        {
+            check.fail("id", "is that of the session to resume, or absent");
         }
         check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
         check.done()

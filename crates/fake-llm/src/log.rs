@@ -22,6 +22,9 @@ pub struct Logged {
     pub tools: Vec<String>,
     /// The tool that was called, or `""`.
     pub picked: String,
+    /// How many messages of people and results of tools the conversation held, earlier turns
+    /// included.
+    pub conversation: usize,
     /// How many tool results stood after the last user message.
     pub results: usize,
     /// What those results said, each at most 2 000 characters; for tests that read them.

@@ -290,6 +290,7 @@ fn note_talk(talk: &Talk, log: &mut Logged) {
         .iter()
         .map(crate::talk::Offered::full_name)
         .collect();
+    log.conversation = talk.pieces.len();
     let results = talk.results();
     log.results = results.len();
     let shown = |text: &&str| text.chars().take(RESULT_SHOWN_MAX).collect();

@@ -289,8 +289,8 @@ impl Config {
                 .unwrap_or(PeerCheckMode::Auto),
             configured,
             roots: Confined::default_roots(home(), std::env::current_dir().ok()),
+            places: places(&runtimes),
             runtimes,
-            places: Places::new(home(), folder("CLAUDE_CONFIG_DIR"), folder("CODEX_HOME")),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),
@@ -315,6 +315,25 @@ impl Config {
             },
         })
     }
+}
+
+/// Where agents keep what is theirs: where the configuration sends them, else where the
+/// server's own environment does, since they get that too.
+fn places(runtimes: &[Profile]) -> Places {
+    let of = |kind: &str, variable: &str| {
+        let profile = runtimes.iter().find(|profile| profile.kind == kind);
+        let set = profile.and_then(|profile| {
+            let mut set = profile.env.iter().rev();
+            set.find(|(name, _)| name == variable)
+        });
+        set.map(|(_, value)| PathBuf::from(value))
+            .or_else(|| folder(variable))
+    };
+    Places::new(
+        home(),
+        of("claude-code", "CLAUDE_CONFIG_DIR"),
+        of("codex", "CODEX_HOME"),
+    )
 }
 
 impl File {
@@ -417,6 +436,15 @@ mod tests {
 
     fn join(args: &ServeArgs, file: &str) -> Result<Config, ConfigError> {
         Config::join(args, toml::from_str(file).unwrap(), PathBuf::from("/data"))
+    }
+
+    #[test]
+    fn what_agents_keep_is_read_where_the_configuration_sends_them() {
+        let file = "[runtimes.claude-code.env]\nCLAUDE_CONFIG_DIR = \"/c\"\n\
+                    [runtimes.codex.env]\nCODEX_HOME = \"/x\"";
+        let places = join(&ServeArgs::default(), file).unwrap().places;
+        assert_eq!(places.claude_dir, Some(PathBuf::from("/c")));
+        assert_eq!(places.codex_dir, Some(PathBuf::from("/x")));
     }
 
     #[test]

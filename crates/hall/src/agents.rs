@@ -24,7 +24,7 @@ use crate::{
     Hall, members,
     repeats::Once,
     rooms,
-    runtimes::{Registry, capabilities_of},
+    runtimes::{Registry, capabilities_of, require_offered},
     sessions, tokens, turns,
 };
 
@@ -86,18 +86,17 @@ impl Hall {
         once: Once<Agent>,
     ) -> Result<Agent> {
         ask.check()?;
-        let mode = self.mode_asked_for(&ask).await?;
-        let cwd = self.working_folder(ask.cwd.clone()).await?;
+        // A repeat is answered as before, whatever became of runtime and folder.
+        let place = self.place_asked_for(&ask).await;
         let (by, now) = (*by.caller(), self.now());
         let now_true = self.now_true();
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let (runtime, mode) = mode;
-                    if let Some(known) = agents::by_folder(tx, &cwd, &runtime)? {
+                    let place = place?;
+                    if let Some(known) = agents::by_folder(tx, &place.cwd, &place.runtime)? {
                         return Err(Refusal::AgentExists(known).into());
                     }
-                    let place = Place { runtime, mode, cwd };
                     let agent = register(tx, &by, ask, place, now)?;
                     Ok(now_true.complete(agent))
                 })
@@ -108,7 +107,8 @@ impl Hall {
     /// Changes an agent; a name its author still goes by changes there too.
     ///
     /// # Errors
-    /// In this order: [`Refusal::Validation`], `NotFound`, [`Refusal::UnknownRuntime`] and
+    /// In this order: [`Refusal::Validation`], `NotFound`, [`Refusal::Validation`] of a model or
+    /// effort that is not offered, [`Refusal::UnknownRuntime`] and
     /// [`Refusal::UnsupportedPermissionMode`] of a mode that is asked for,
     /// [`Refusal::AgentRetired`], [`Refusal::AutonomyNotAcknowledged`],
     /// [`Refusal::PreconditionFailed`].
@@ -129,6 +129,8 @@ impl Hall {
             .write(move |tx| {
                 let actor = by.author;
                 let before = now_true.complete(existing(tx, id)?);
+                let (model, effort) = (patch.model.as_deref(), patch.effort.as_deref());
+                require_offered(tx, &now_true.registry, &before.runtime, model, effort)?;
                 let mode = mode_to_use(tx, &now_true.registry, &before, &patch)?;
                 let mut agent = patch.apply(&before)?;
                 let standing = agents::acknowledgements(tx, id)?;
@@ -218,11 +220,12 @@ impl Hall {
         }
     }
 
-    /// The runtime and the mode of a registration, with their defaults.
-    async fn mode_asked_for(&self, ask: &NewAgent) -> Result<(String, Mode)> {
+    /// The runtime, the mode and the folder of a registration, with their defaults.
+    async fn place_asked_for(&self, ask: &NewAgent) -> Result<Place> {
         self.look_for_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let (runtime, mode) = (ask.runtime.clone(), ask.permission_mode.clone());
+        let (model, effort) = (ask.model.clone(), ask.effort.clone());
         let seen = self
             .store()
             .read(move |db| {
@@ -230,12 +233,15 @@ impl Hall {
                 let kind = runtime.as_deref();
                 let kind = kind.unwrap_or_else(|| registry.default_kind(configured.text()));
                 let known = capabilities_of(db, &registry, kind)?;
+                require_offered(db, &registry, kind, Some(&model), Some(&effort))?;
                 let id = mode.as_deref().unwrap_or(&known.default_mode);
                 let mode = known.mode(id)?.clone();
                 Ok((kind.to_owned(), mode))
             })
             .await?;
-        Ok(seen.value)
+        let (runtime, mode) = seen.value;
+        let cwd = self.working_folder(ask.cwd.clone()).await?;
+        Ok(Place { runtime, mode, cwd })
     }
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.

@@ -1,6 +1,6 @@
 //! Launching: what every agent process is started with, whoever starts it.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fmt, path::Path};
 
 use guildhall_domain::{ids::AgentId, runtimes::Profile};
 use guildhall_world::{
@@ -12,7 +12,7 @@ use guildhall_world::{
 use crate::Hall;
 
 /// What the server hands to the agents it starts.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Launching {
     /// Where agents reach the server.
     pub url: String,
@@ -20,6 +20,17 @@ pub struct Launching {
     pub environment: BTreeMap<String, String>,
     /// The program agents are kept by.
     pub keeper: KeeperCommand,
+}
+
+impl fmt::Debug for Launching {
+    /// Without the environment's values: they are the server's own secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launching")
+            .field("url", &self.url)
+            .field("environment", &self.environment.keys())
+            .field("keeper", &self.keeper)
+            .finish()
+    }
 }
 
 impl Hall {

@@ -142,6 +142,7 @@ impl Hall {
                     (Auth::Local, None) => Some(make_owner(tx, started_at)?),
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
+                crate::tokens::recover(tx, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
                 Ok((known, settings::get(tx, &FILES_ROOTS)?.value, woken))

@@ -115,6 +115,15 @@ pub(crate) fn revoke(
     Ok(())
 }
 
+/// Revokes, as the server starts, the tokens of processes that ended with the server before it.
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+    for (agent_id, token_id) in tokens::revoke_spawned(tx, now)? {
+        let event = Event::AgentTokenRevoked { agent_id, token_id };
+        tx.append(now, None, &event)?;
+    }
+    Ok(())
+}
+
 fn require_agent(db: &Rx<'_>, id: AgentId, retired_too: bool) -> Result<()> {
     let known = agents::by_id(db, id)?
         .is_some_and(|agent| retired_too || agent.state != AgentState::Retired);

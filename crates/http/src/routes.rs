@@ -87,6 +87,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(sessions::list, sessions::open))
         .routes(routes!(sessions::get, sessions::change, sessions::close))
         .routes(routes!(sessions::cancel))
+        .routes(routes!(sessions::of_room))
         .routes(routes!(messages::list, messages::send))
         .routes(routes!(messages::queue))
         .routes(routes!(messages::reword, messages::remove))

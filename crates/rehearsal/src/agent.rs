@@ -28,7 +28,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::{
-    NAME, directives,
+    NAME, clock, directives,
     history::{self, History, Record},
     modes::Mode,
     ports::{Ending, Peer, Ports},
@@ -277,6 +277,7 @@ impl Agent {
         to: Responder<PromptResponse>,
         client: &ConnectionTo<Peer>,
     ) -> Result<(), Error> {
+        let came_ns = clock::now_ns();
         let session = match self.found(&ask.session_id.to_string()) {
             Ok(session) => session,
             Err(error) => return to.respond_with_error(error),
@@ -289,7 +290,7 @@ impl Agent {
         session.cancel.send_replace(false);
         let (agent, client) = (self.clone(), client.clone());
         client.clone().spawn(async move {
-            let ended = agent.turn(&session, &ask.prompt, &client).await;
+            let ended = agent.turn(&session, &ask.prompt, &client, came_ns).await;
             session.is_busy.store(false, Ordering::Release);
             let is_late = ended.as_ref().is_ok_and(|ended| ended.is_late);
             to.respond_with_result(ended.map(|ended| answer(&ended)))?;
@@ -305,6 +306,7 @@ impl Agent {
         session: &Session,
         prompt: &[ContentBlock],
         client: &ConnectionTo<Peer>,
+        came_ns: u64,
     ) -> Result<turn::Ended, Error> {
         let texts: Vec<&str> = prompt.iter().filter_map(text_of).collect();
         let said = texts.join("\n");
@@ -313,7 +315,7 @@ impl Agent {
         // What stands before the last text frames it: a room's words must not become directives.
         let script = texts.last().copied().unwrap_or_default();
         let has_forms = self.has_forms.load(Ordering::Relaxed);
-        Turn::new(session, &self.history, client, has_forms)
+        Turn::new(session, &self.history, client, has_forms, came_ns)
             .play(script, &said)
             .await
     }

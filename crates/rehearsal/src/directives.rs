@@ -16,7 +16,7 @@ pub const MIB_MAX: u32 = 1_024;
 pub const GARBAGE_MAX: u32 = 10_000;
 
 /// Every directive as it is typed, in the order of the list that the agent gives.
-pub const FORMS: [&str; 19] = [
+pub const FORMS: [&str; 20] = [
     "#say TEXT",
     "#think TEXT",
     "#call TOOL {json}",
@@ -35,6 +35,7 @@ pub const FORMS: [&str; 19] = [
     "#late",
     "#partial [opaque]",
     "#twice",
+    "#clock",
     "#status CODE",
 ];
 
@@ -80,6 +81,8 @@ pub enum Directive {
     },
     /// The next call is announced twice, first without its arguments.
     Twice,
+    /// Says when the prompt came and when this is said, so that a bench sees the way between.
+    Clock,
     /// The model server answers this HTTP status once.
     Status(u16),
 }
@@ -227,6 +230,7 @@ fn of_line(line: &str) -> Result<Directive, String> {
             _ => Err("after it stands `opaque` or nothing".to_owned()),
         },
         "#twice" => bare(rest, Directive::Twice),
+        "#clock" => bare(rest, Directive::Clock),
         "#status" => status(rest),
         _ => Err(format!("there is no directive {name}")),
     }

@@ -6,6 +6,7 @@
 mod agent;
 mod asking;
 mod calls;
+mod clock;
 pub mod directives;
 mod history;
 mod modes;

@@ -21,6 +21,7 @@ use crate::{
     agent::Session,
     asking::{self, Permission},
     calls::{self, Call, Tool},
+    clock,
     directives::{self, Directive, Figures, StopReason},
     history::{History, Remembered},
     modes::{Mode, Verdict},
@@ -44,6 +45,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) to: &'a ConnectionTo<Peer>,
     /// Whether the client takes forms.
     pub(crate) has_forms: bool,
+    /// When the prompt came, see [`clock::now_ns`].
+    pub(crate) came_ns: u64,
     cancelled: watch::Receiver<bool>,
     figures: Figures,
     has_spoken: bool,
@@ -75,12 +78,14 @@ impl<'a> Turn<'a> {
         history: &'a History,
         to: &'a ConnectionTo<Peer>,
         has_forms: bool,
+        came_ns: u64,
     ) -> Self {
         Self {
             session,
             history,
             to,
             has_forms,
+            came_ns,
             cancelled: session.cancelled(),
             figures: USUAL,
             has_spoken: false,
@@ -154,6 +159,10 @@ impl<'a> Turn<'a> {
             Directive::Late => self.is_late = true,
             Directive::Partial { opaque } => self.partial = Some(opaque),
             Directive::Twice => self.is_twice = true,
+            Directive::Clock => {
+                let times = format!("clock {} {} ", self.came_ns, clock::now_ns());
+                self.tell(SessionUpdate::AgentMessageChunk(chunk(&times)))?;
+            }
             Directive::Status(_) => {
                 return Err(refusal(
                     "#status is for the model server, and there is none here".to_owned(),

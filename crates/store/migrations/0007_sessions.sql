@@ -50,6 +50,7 @@ CREATE TABLE messages (
   created_at  INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX messages_by_seq ON messages (session_id, seq) WHERE seq IS NOT NULL;
+CREATE INDEX messages_of_turn ON messages (session_id, turn_id) WHERE turn_id IS NOT NULL;
 CREATE UNIQUE INDEX messages_queued ON messages (session_id, queue_place) WHERE queue_place IS NOT NULL;
 
 -- A growing text is a run of pieces of one kind, so that adding to it costs what is added.
@@ -88,3 +89,6 @@ CREATE TABLE session_turns (
 CREATE INDEX session_turns_by_end ON session_turns (ended_at);
 CREATE INDEX session_turns_of_session ON session_turns (session_id, started_at);
 CREATE INDEX session_turns_open ON session_turns (session_id) WHERE ended_at IS NULL;
+
+-- The tokens of processes that live, or lived when the server ended without a word.
+CREATE INDEX tokens_spawned ON tokens (id) WHERE origin = 'spawn' AND revoked_at IS NULL;

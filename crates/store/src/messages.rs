@@ -290,20 +290,25 @@ pub fn put_part(tx: &mut Tx<'_>, message: MessageId, place: u32, part: &Part) ->
     Ok(())
 }
 
-/// The messages of a session behind `after`, oldest first, one more than `limit` when there are
-/// more.
+/// The newest messages of a session before the place `before`, oldest first.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn page(db: &Rx<'_>, session: SessionId, after: u64, limit: u32) -> Result<Vec<Message>> {
-    let messages = db.all(
+pub fn page(
+    db: &Rx<'_>,
+    session: SessionId,
+    before: Option<u64>,
+    limit: u32,
+) -> Result<Vec<Message>> {
+    let mut messages = db.all(
         &format!(
-            "SELECT {COLUMNS} FROM messages m WHERE m.session_id = $1 AND m.seq > $2
-             ORDER BY m.seq LIMIT $3"
+            "SELECT {COLUMNS} FROM messages m WHERE m.session_id = $1 AND m.seq < $2
+             ORDER BY m.seq DESC LIMIT $3"
         ),
-        (session.as_bytes(), stored(after), i64::from(limit) + 1),
+        (session.as_bytes(), before.map_or(i64::MAX, stored), limit),
         read,
     )?;
+    messages.reverse();
     filled(db, session, messages)
 }
 
@@ -312,16 +317,7 @@ pub fn page(db: &Rx<'_>, session: SessionId, after: u64, limit: u32) -> Result<V
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn newest(db: &Rx<'_>, session: SessionId, limit: u32) -> Result<Vec<Message>> {
-    let mut messages = db.all(
-        &format!(
-            "SELECT {COLUMNS} FROM messages m WHERE m.session_id = $1 AND m.seq IS NOT NULL
-             ORDER BY m.seq DESC LIMIT $2"
-        ),
-        (session.as_bytes(), limit),
-        read,
-    )?;
-    messages.reverse();
-    filled(db, session, messages)
+    page(db, session, None, limit)
 }
 
 /// The messages of a session with their tool calls and plans and nothing else, oldest first.

@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0008_approvals.sql"),
     include_str!("../migrations/0009_turns.sql"),
     include_str!("../migrations/0010_runtimes.sql"),
+    include_str!("../migrations/0011_session_titles.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

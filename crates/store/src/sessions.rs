@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use guildhall_domain::{
     Moment, Result,
-    ids::{AgentId, MessageId, RoomId, SessionId, SessionTurnId},
-    sessions::{Acknowledgement, Origin, Session, SessionState, TurnOutcome},
+    ids::{AgentId, AuthorId, MessageId, RoomId, SessionId, SessionTurnId},
+    sessions::{Acknowledgement, Binding, Origin, Session, SessionState, TurnOutcome},
     usage::{Figures, Meter, Usage},
 };
 use rusqlite::{Row, params_from_iter};
@@ -113,6 +113,24 @@ pub fn of_room(db: &Rx<'_>, room: RoomId, agent: AgentId) -> Result<Option<Sessi
     )
 }
 
+/// The sessions in which the turns of a room run, the first opened first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn bindings(db: &Rx<'_>, room: RoomId) -> Result<Vec<Binding>> {
+    db.all(
+        "SELECT a.author_id, s.id FROM sessions s JOIN agents a ON a.id = s.agent_id
+         WHERE s.room_id = $1 AND s.state <> 'closed' ORDER BY s.created_at, s.id",
+        [room.as_bytes()],
+        |row| {
+            Ok(Binding {
+                author_id: rows::id(row, 0, AuthorId::from_bytes)?,
+                session_id: rows::id(row, 1, SessionId::from_bytes)?,
+            })
+        },
+    )
+}
+
 /// The sessions of an agent that are not closed.
 ///
 /// # Errors
@@ -179,7 +197,8 @@ pub fn agent(db: &Rx<'_>, id: SessionId) -> Result<Option<AgentId>> {
     )
 }
 
-/// Opens a session; `asked` is the fingerprint of the request that named its id.
+/// Opens a session; `asked` is the fingerprint of the request that named its id. A title it has
+/// now is a person's.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
@@ -192,9 +211,9 @@ pub fn insert(
     tx.run(
         "INSERT INTO sessions (id, agent_id, runtime, runtime_session_id, title, cwd,
            permission_mode, model, effort, state, state_reason, origin, room_id,
-           acknowledgement, usage, meter, asked, created_at, updated_at)
+           acknowledgement, usage, meter, asked, created_at, updated_at, named)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '{}', $16,
-           $17, $18)",
+           $17, $18, $5 <> '')",
         rusqlite::params![
             session.id.as_bytes(),
             session.agent_id.as_bytes(),
@@ -219,13 +238,15 @@ pub fn insert(
     Ok(())
 }
 
-/// Writes everything of a session that changes; counts are not stored.
+/// Writes everything of a session that changes; counts are not stored, and a title that a person
+/// gave stays.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
 pub fn update(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
     tx.run(
-        "UPDATE sessions SET runtime_session_id = $1, title = $2, permission_mode = $3,
+        "UPDATE sessions SET runtime_session_id = $1,
+           title = CASE WHEN named THEN title ELSE $2 END, permission_mode = $3,
            model = $4, effort = $5, state = $6, state_reason = $7, last_message_preview = $8,
            usage = $9, updated_at = $10, rev = rev + 1
          WHERE id = $11",
@@ -242,6 +263,18 @@ pub fn update(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
             session.updated_at.as_millis(),
             session.id.as_bytes(),
         ],
+    )?;
+    Ok(())
+}
+
+/// Gives a session the title that a person wants; no other takes its place unless a person's.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn name(tx: &mut Tx<'_>, id: SessionId, title: &str) -> Result<()> {
+    tx.run(
+        "UPDATE sessions SET title = $1, named = 1 WHERE id = $2",
+        (title, id.as_bytes()),
     )?;
     Ok(())
 }

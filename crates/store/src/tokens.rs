@@ -116,6 +116,28 @@ pub fn revoke(tx: &mut Tx<'_>, id: TokenId, now: Moment) -> Result<bool> {
     Ok(touched > 0)
 }
 
+/// Revokes every token that a process was started with; answers those that were not revoked
+/// before, with their agents.
+///
+/// # Errors
+/// A fault when the engine refuses the rows.
+pub fn revoke_spawned(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<(AgentId, TokenId)>> {
+    let live = tx.all(
+        "SELECT agent_id, id FROM tokens WHERE origin = 'spawn' AND revoked_at IS NULL
+         ORDER BY id",
+        [],
+        |row| {
+            let agent = rows::id(row, 0, AgentId::from_bytes)?;
+            Ok((agent, rows::id(row, 1, TokenId::from_bytes)?))
+        },
+    )?;
+    tx.run(
+        "UPDATE tokens SET revoked_at = $1 WHERE origin = 'spawn' AND revoked_at IS NULL",
+        [now.as_millis()],
+    )?;
+    Ok(live)
+}
+
 fn bearer(row: &Row<'_>) -> rusqlite::Result<Bearer> {
     Ok(Bearer {
         token: read(row)?,

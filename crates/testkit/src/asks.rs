@@ -90,8 +90,13 @@ impl TestHall {
             updated_at: now,
             usage: Usage::default(),
         };
-        crate::log::add_session(&self.database(), &session);
+        crate::log::seed_session(&self.database(), &session);
         session
+    }
+
+    /// Lets `count` messages have been said in a session: `1`, `2` and so on.
+    pub fn seed_said(&self, session: &Session, count: u32) {
+        crate::log::seed_said(&self.database(), session, count);
     }
 
     /// Opens an ask, whatever comes of it.

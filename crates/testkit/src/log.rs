@@ -92,6 +92,50 @@ pub(crate) fn oldest(database: &Path) -> i64 {
         .unwrap()
 }
 
+/// Writes the row of a session that no agent runs.
+pub(crate) fn seed_session(database: &Path, session: &Session) {
+    let (id, agent) = (session.id.as_bytes(), session.agent_id.as_bytes());
+    let at = session.created_at.as_millis();
+    Connection::open(database)
+        .unwrap()
+        .execute(
+            "INSERT INTO sessions (id, agent_id, runtime, runtime_session_id, title, cwd,
+               permission_mode, model, effort, state, state_reason, origin, usage, meter,
+               created_at, updated_at)
+             VALUES (?1, ?2, ?3, '', '', ?4, ?5, '', '', 'idle', '', 'person', ?6, '{}', ?7, ?7)",
+            rusqlite::params![
+                id,
+                agent,
+                session.runtime,
+                session.cwd,
+                session.permission_mode,
+                serde_json::to_string(&session.usage).unwrap(),
+                at,
+            ],
+        )
+        .unwrap();
+}
+
+/// Writes messages of a session that were said: `1`, `2` and so on.
+pub(crate) fn seed_said(database: &Path, session: &Session, count: u32) {
+    let db = Connection::open(database).unwrap();
+    for seq in 1..=count {
+        let id: [u8; 16] = *guildhall_world::ids::new().as_bytes();
+        db.execute(
+            "INSERT INTO messages (id, session_id, seq, role, author_id, state, created_at)
+             SELECT ?1, s.id, ?2, 'user', a.author_id, 'complete', s.created_at
+             FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = ?3",
+            rusqlite::params![id, seq, session.id.as_bytes()],
+        )
+        .unwrap();
+        db.execute(
+            "INSERT INTO message_parts (message_id, place, kind, body) VALUES (?1, 0, 'text', ?2)",
+            rusqlite::params![id, seq.to_string()],
+        )
+        .unwrap();
+    }
+}
+
 /// Makes every token of an agent one of a session's.
 pub(crate) fn bind_tokens(database: &Path, agent: &str, session: &str) {
     let hex = |id: &str| id.replace('-', "");
@@ -103,30 +147,6 @@ pub(crate) fn bind_tokens(database: &Path, agent: &str, session: &str) {
         )
         .unwrap();
     assert!(changed > 0, "the agent has a token");
-}
-
-/// Writes a session's row. It is closed there, so that nothing but the test plays its agent.
-pub(crate) fn add_session(database: &Path, session: &Session) {
-    let hex = |id: &str| id.replace('-', "");
-    Connection::open(database)
-        .unwrap()
-        .execute(
-            "INSERT INTO sessions (id, agent_id, runtime, runtime_session_id, title, cwd,
-               permission_mode, model, effort, state, state_reason, origin, usage, meter,
-               created_at, updated_at)
-             VALUES (unhex(?1), unhex(?2), ?3, '', '', ?4, ?5, '', '', 'closed', '', 'person',
-               ?6, '{}', ?7, ?7)",
-            (
-                hex(&session.id.to_string()),
-                hex(&session.agent_id.to_string()),
-                &session.runtime,
-                &session.cwd,
-                &session.permission_mode,
-                serde_json::to_string(&session.usage).unwrap(),
-                session.created_at.as_millis(),
-            ),
-        )
-        .unwrap();
 }
 
 /// An id as the interface writes it, from its hex digits; null for none.

@@ -163,6 +163,42 @@ pub struct Sessions {
     pub warnings: Vec<String>,
 }
 
+/// Where the turns of a room run.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct RoomSessions {
+    /// One for each agent that had a turn there, the first opened first.
+    pub bindings: Vec<RoomSession>,
+}
+
+impl From<Vec<sessions::Binding>> for RoomSessions {
+    fn from(bindings: Vec<sessions::Binding>) -> Self {
+        Self {
+            bindings: bindings.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<sessions::Binding> for RoomSession {
+    fn from(binding: sessions::Binding) -> Self {
+        Self {
+            author_id: binding.author_id,
+            session_id: binding.session_id,
+        }
+    }
+}
+
+/// The session in which an agent's turns of a room run.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomSession {
+    /// The agent's author.
+    #[schema(value_type = String)]
+    pub author_id: AuthorId,
+    /// The session.
+    #[schema(value_type = String, format = "uuid")]
+    pub session_id: SessionId,
+}
+
 /// Opens a session with an agent, or with the agent of a folder.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

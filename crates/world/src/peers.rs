@@ -36,7 +36,7 @@ pub enum PeerWord {
     /// A process below the server that belongs to no agent holds the socket.
     Stray,
     /// The kernel was asked and named nobody: no such socket, one that was closed already
-    /// (its inode is 0), or no answer at all.
+    /// (its inode is 0), one that no process holds while agents run, or no answer at all.
     Unknown,
     /// Nobody asked: the check is switched off.
     NotAsked,
@@ -117,6 +117,7 @@ fn placed(word: PeerWord, trees: &ProcessTrees) -> PeerWord {
         Holder::Stray => PeerWord::Stray,
         Holder::Outside { is_in_doubt: true } => PeerWord::InDoubt { uid, inode },
         Holder::Outside { is_in_doubt: false } => word,
+        Holder::Nobody => PeerWord::Unknown,
     }
 }
 

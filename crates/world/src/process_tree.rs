@@ -1,18 +1,27 @@
 //! Process trees: which agent a process, and so a socket, belongs to, as the kernel tells.
 //! An agent is everything below its keeper; what that allows is `hall::callers`.
 //!
-//! Costs nothing while no agent runs; else it reads `/proc` once or a few times a connection.
+//! Costs next to nothing while no process runs below the server; else it reads `/proc` once or a
+//! few times a connection.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use guildhall_domain::ids::AgentId;
 #[cfg(target_os = "linux")]
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::{
+    io::Errno,
+    process::{
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
+    },
+};
 
 /// How often a tree that changes while it is read is read again.
 const ROUNDS_MAX: usize = 16;
@@ -27,44 +36,99 @@ pub enum Holder {
     /// No process below the server.
     Outside {
         /// Whether a process below the server may hold it all the same: one whose descriptors
-        /// cannot be read, one among others that come and go too fast, or one that hides it.
+        /// cannot be read, or one among others that come and go too fast.
         is_in_doubt: bool,
     },
+    /// No process at all, though each can be looked into: the socket is hidden, such as on its
+    /// way from one process to another.
+    Nobody,
 }
 
 /// The keepers that run now. Cheap to clone; all clones share the list.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessTrees {
     // A std mutex: held for a look-up or a copy and never over an await.
-    keepers: Arc<Mutex<BTreeMap<u32, Option<AgentId>>>>,
+    known: Arc<Mutex<Known>>,
+    /// Whether a keeper was killed by somebody else, so that what it kept may live on unknown.
+    is_one_lost: Arc<AtomicBool>,
 }
 
-/// A keeper's place in the list; it ends when this is dropped.
+#[derive(Debug, Default)]
+struct Known {
+    keepers: BTreeMap<u32, Option<AgentId>>,
+    /// Those of them that nobody waits for any more, with their start times.
+    given_up: BTreeMap<u32, u64>,
+}
+
+/// A keeper's place in the list; dropped, it ends as soon as the keeper has ended.
 #[derive(Debug)]
 #[must_use = "the keeper leaves the list when this is dropped"]
 pub struct Kept {
     trees: ProcessTrees,
-    keeper: u32,
+    keeper: Seen,
+}
+
+impl Kept {
+    /// Says that the keeper was killed by somebody else. What it kept may have left every tree,
+    /// so from now on each holder outside of them is in doubt, until the server starts again.
+    pub fn is_lost(&self) {
+        self.trees.is_one_lost.store(true, Ordering::Release);
+    }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.trees.keepers().remove(&self.keeper);
+        let (keeper, start) = self.keeper;
+        let mut known = self.trees.known();
+        known.given_up.insert(keeper, start);
+        known.forget_the_dead();
     }
 }
 
+impl Known {
+    /// Takes those off the list that were given up and have ended: until then what is below
+    /// them is still theirs.
+    fn forget_the_dead(&mut self) {
+        let keepers = &mut self.keepers;
+        self.given_up.retain(|&keeper, &mut start| {
+            let lives = lives((keeper, start));
+            if !lives {
+                keepers.remove(&keeper);
+            }
+            lives
+        });
+    }
+}
+
+/// Whether a process has not ended.
+fn lives((pid, start): Seen) -> bool {
+    let is_known = parent_and_start(pid).is_some_and(|(_, now)| now == start);
+    is_known && !has_ended(Path::new(&format!("/proc/{pid}/fd")))
+}
+
 impl ProcessTrees {
-    fn keepers(&self) -> MutexGuard<'_, BTreeMap<u32, Option<AgentId>>> {
-        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on everything below `keeper` is `agent`; without one it is nobody. The keeper
-    /// itself is ours: see [`crate::keeper`].
+    fn keepers(&self) -> BTreeMap<u32, Option<AgentId>> {
+        let mut known = self.known();
+        known.forget_the_dead();
+        known.keepers.clone()
+    }
+
+    /// From now on everything below `keeper`, which runs, is `agent`; without one it is nobody.
+    /// The keeper itself is ours: see [`crate::keeper`].
     pub fn enter(&self, keeper: u32, agent: Option<AgentId>) -> Kept {
-        self.keepers().insert(keeper, agent);
+        let start = parent_and_start(keeper).map_or(0, |(_, start)| start);
+        let mut known = self.known();
+        // One that had this number before has ended.
+        known.given_up.remove(&keeper);
+        known.keepers.insert(keeper, agent);
+        drop(known);
         Kept {
             trees: self.clone(),
-            keeper,
+            keeper: (keeper, start),
         }
     }
 
@@ -73,19 +137,43 @@ impl ProcessTrees {
         self.keepers().is_empty()
     }
 
+    /// Whether a keeper was killed by somebody else, see [`Kept::is_lost`].
+    pub fn is_one_lost(&self) -> bool {
+        self.is_one_lost.load(Ordering::Acquire)
+    }
+
     /// Whose the socket of this inode is.
     ///
-    /// Takes no time without keepers; else some milliseconds on a computer with hundreds of
-    /// processes, and never waits.
+    /// Takes no time while the server has no children; else some milliseconds on a computer with
+    /// hundreds of processes, and never waits.
     ///
     /// Source: contract 1.4, rows 1 and 1b, "in doubt".
     pub fn holder(&self, inode: u64) -> Holder {
-        let keepers = self.keepers().clone();
-        if keepers.is_empty() {
-            return Holder::Outside { is_in_doubt: false };
+        let keepers = self.keepers();
+        let holder = if keepers.is_empty() && !has_children() {
+            Holder::Outside { is_in_doubt: false }
+        } else {
+            search(&keepers, std::process::id(), inode)
+        };
+        match holder {
+            Holder::Outside { is_in_doubt } => Holder::Outside {
+                is_in_doubt: is_in_doubt || self.is_one_lost(),
+            },
+            Holder::Agent(_) | Holder::Stray | Holder::Nobody => holder,
         }
-        search(&keepers, std::process::id(), inode)
     }
+}
+
+/// Whether this process has children, ended ones that nobody waited for included.
+#[cfg(target_os = "linux")]
+fn has_children() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, look), Err(Errno::CHILD))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_children() -> bool {
+    false
 }
 
 /// A process of the moment it was seen in: its number and start time, which no other shares.
@@ -118,8 +206,14 @@ fn search(keepers: &BTreeMap<u32, Option<AgentId>>, root: u32, inode: u64) -> Ho
         if is_settled {
             // Who ended since cannot hold anything.
             let may_be_below = unreadable.iter().any(|process| below.contains(process));
-            let is_in_doubt = may_be_below || !is_held_elsewhere(&table, &below, keepers, &socket);
-            return Holder::Outside { is_in_doubt };
+            // Without anybody below nobody can hide it.
+            let may_hide = !keepers.is_empty() || !below.is_empty();
+            if !may_be_below && may_hide && !is_held_elsewhere(&table, &below, keepers, &socket) {
+                return Holder::Nobody;
+            }
+            return Holder::Outside {
+                is_in_doubt: may_be_below,
+            };
         }
     }
     Holder::Outside { is_in_doubt: true }
@@ -127,9 +221,6 @@ fn search(keepers: &BTreeMap<u32, Option<AgentId>>, root: u32, inode: u64) -> Ho
 
 /// Whether a process outside of every tree holds the socket, or may hold it because it cannot be
 /// looked into, as a forwarding `sshd` cannot.
-///
-/// A socket that nobody holds is on its way from one process to another, where an agent could
-/// hide it.
 fn is_held_elsewhere(
     table: &Table,
     below: &BTreeSet<Seen>,

@@ -1,3 +1,5 @@
+//! Process trees: what belongs to one, and when it is gone.
+
 use std::{
     io::{BufRead, BufReader},
     net::{TcpListener, TcpStream},
@@ -67,17 +69,42 @@ fn agent(byte: u8) -> AgentId {
 const CLEAR: Holder = Holder::Outside { is_in_doubt: false };
 
 #[test]
-fn without_keepers_nobody_is_looked_at() {
-    assert_eq!(ProcessTrees::default().holder(1), CLEAR);
+fn without_keepers_our_own_socket_is_nobody_elses() {
+    let (socket, _listener) = connected();
+    assert_eq!(ProcessTrees::default().holder(inode(&socket)), CLEAR);
 }
 
 #[test]
-fn a_keeper_leaves_the_list_with_its_guard() {
+fn a_child_without_keeper_is_a_stray_all_the_same() {
+    let (socket, _listener) = connected();
+    let _guest = Guest::sleeping(Some(&socket));
+    let inode = inode(&socket);
+    drop(socket);
+    assert_eq!(ProcessTrees::default().holder(inode), Holder::Stray);
+}
+
+#[test]
+fn a_keeper_that_is_given_up_stays_in_the_list_until_it_ends() {
     let trees = ProcessTrees::default();
-    let kept = trees.enter(7, Some(agent(1)));
-    assert_eq!(trees.keepers().len(), 1);
-    drop(kept);
-    assert!(trees.keepers().is_empty());
+    let (socket, _listener) = connected();
+    let guest = Guest::sleeping(None);
+    drop(trees.enter(guest.pid(), Some(agent(1))));
+    assert!(!trees.is_empty());
+    drop(guest);
+    assert!(trees.is_empty());
+    assert_eq!(trees.holder(inode(&socket)), CLEAR);
+}
+
+#[test]
+fn a_keeper_that_is_lost_leaves_every_other_holder_in_doubt() {
+    let trees = ProcessTrees::default();
+    let (socket, _listener) = connected();
+    let guest = Guest::sleeping(None);
+    let kept = trees.enter(guest.pid(), Some(agent(1)));
+    kept.is_lost();
+    drop((kept, guest));
+    let in_doubt = Holder::Outside { is_in_doubt: true };
+    assert_eq!(trees.holder(inode(&socket)), in_doubt);
 }
 
 #[test]
@@ -105,9 +132,18 @@ fn whatever_is_below_a_keeper_is_its_agent() {
     let (far, _) = listener.accept().unwrap();
     let peer = crate::peers::Peers::Kernel(ProcessTrees::default())
         .look_up(far.peer_addr().unwrap(), far.local_addr().unwrap());
-    let crate::peers::PeerWord::User { inode, .. } = peer else {
-        panic!("{peer:?}");
+    assert_eq!(
+        peer,
+        crate::peers::PeerWord::Stray,
+        "a child without keeper"
+    );
+    let held = |((pid, _), _): (Seen, Holder)| {
+        let held = fs::read_link(format!("/proc/{pid}/fd/3")).ok()?;
+        let inode = held.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        inode.parse().ok()
     };
+    let below = Table::read().below(guest.pid(), &BTreeMap::new());
+    let inode = below.into_iter().find_map(held).unwrap();
     let trees = ProcessTrees::default();
     {
         let _other = trees.enter(u32::MAX, Some(agent(2)));
@@ -136,7 +172,7 @@ fn a_child_of_ours_that_is_no_agent_is_a_stray() {
 /// Needs root, who can look into every process; for others one that cannot be looked into counts
 /// as the possible holder.
 #[test]
-fn a_socket_that_nobody_holds_is_in_doubt() {
+fn a_socket_that_is_hidden_from_the_look_up_is_nobodys() {
     use std::{io::IoSlice, mem::MaybeUninit, os::unix::net::UnixStream};
 
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -161,7 +197,7 @@ fn a_socket_that_nobody_holds_is_in_doubt() {
     let keeper = Guest::sleeping(None);
     let trees = ProcessTrees::default();
     let _kept = trees.enter(keeper.pid(), Some(agent(1)));
-    assert_eq!(trees.holder(inode), Holder::Outside { is_in_doubt: true });
+    assert_eq!(trees.holder(inode), Holder::Nobody);
 }
 
 #[test]

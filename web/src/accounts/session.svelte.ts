@@ -7,7 +7,7 @@ import { needAfter, needOf, type Need } from './needs';
 
 const LAST = 'guildhall.me';
 /** What a person leaves in this browser that is nobody else's. */
-const PRIVATE = ['guildhall.draft.', 'guildhall.outbox.'];
+const PRIVATE = ['guildhall.draft.', 'guildhall.outbox.', 'guildhall.sessions-seen', 'guildhall.folder'];
 
 class Session {
   need = $state<Need>('');

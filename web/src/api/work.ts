@@ -3,9 +3,6 @@
 import { changed, http, PAGE_MAX, reading } from './client';
 import type { Answers, ChangeSession, OpenSession, UsageGroup } from './types';
 
-/** Messages read at once. */
-const MESSAGES_PAGE = 50;
-
 const at = (id: string) => ({ path: { id } });
 
 export const work = {
@@ -21,11 +18,11 @@ export const work = {
   },
 
   messages: {
-    /** The newest page without a cursor, older ones by it; oldest first within a page. */
+    /** From the oldest on; the cursor of a page leads to the newer ones. */
     page: (id: string, cursor?: string) =>
       reading(
         http.GET('/api/sessions/{id}/messages', {
-          params: { ...at(id), query: { limit: MESSAGES_PAGE, ...(cursor ? { cursor } : {}) } },
+          params: { ...at(id), query: { limit: PAGE_MAX, ...(cursor ? { cursor } : {}) } },
         }),
       ),
     /** `idempotencyKey` makes a repeat harmless: one message per key. */

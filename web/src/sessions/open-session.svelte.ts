@@ -3,17 +3,18 @@
 import type { Message, Queued, ToolCall } from '../api/types';
 import { work } from '../api/work';
 import { newKey } from '../entries/outbox';
+import { asApiError } from '../errors/error';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
 import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
 import { taskLists } from '../session-tasks/task-lists.svelte';
 import { sessions } from './sessions.svelte';
-import { begun, merged, withText, withToolCall, type Appended } from './transcript';
+import { terminal } from './terminal.svelte';
+import { begun, merged, withText, withToolCall, type Appended, type Aside } from './transcript';
+import { outcomeWords } from './words';
 
 /** A text on its way, shown before the server answered. */
 export type Sending = { key: string; text: string; at: string; error: unknown };
-/** Something that happened beside the messages, told in a row of its own. */
-export type Aside = { key: string; at: string; text: string };
 
 const ASIDES_MAX = 20;
 
@@ -26,14 +27,13 @@ export class OpenSession {
   asides = $state.raw<Aside[]>([]);
   loaded = $state(false);
   error = $state<unknown>(null);
-  /** Reads what came before; null when there is nothing before. */
-  older = $state.raw<string | null>(null);
-  readingOlder = $state(false);
 
-  session = $derived.by(() => sessions.get(this.id));
+  session = $derived.by(() => sessions.get(this.id) ?? terminal.get(this.id));
   newest = $derived(this.messages.at(-1));
 
   #seq = 0;
+  /** Leads to the page that holds the newest messages; undefined while that is the first one. */
+  #last: string | undefined;
   #turnId: string | null = null;
   #reading: Promise<void> | null = null;
   #again = false;
@@ -45,12 +45,23 @@ export class OpenSession {
 
   async open(): Promise<void> {
     try {
-      if (!this.session) sessions.put((await work.sessions.one(this.id)).body);
+      await this.#find();
     } catch (error) {
       this.error = error;
       return;
     }
+    // Of what was said in a terminal only the plan is read.
+    if (this.session?.origin === 'terminal') return void (await this.tasks.load());
     await Promise.all([this.refresh(), this.loadQueue(), this.tasks.load()]);
+  }
+
+  async #find(): Promise<void> {
+    if (this.session) return;
+    try {
+      sessions.put((await work.sessions.one(this.id)).body);
+    } catch (error) {
+      if (asApiError(error).code !== 'SESSION_NOT_FOUND' || !(await terminal.find(this.id))) throw error;
+    }
   }
 
   /** Reads the newest messages; a call while one is under way makes them be read once more. */
@@ -68,18 +79,6 @@ export class OpenSession {
     });
     return this.#reading;
   };
-
-  async loadOlder(): Promise<void> {
-    if (this.older === null || this.readingOlder) return;
-    this.readingOlder = true;
-    try {
-      const { body } = await work.messages.page(this.id, this.older);
-      this.messages = merged(body.messages, this.messages);
-      this.older = body.nextCursor;
-    } finally {
-      this.readingOlder = false;
-    }
-  }
 
   loadQueue = async (): Promise<void> => {
     try {
@@ -134,6 +133,12 @@ export class OpenSession {
       case 'session_mode_refused':
         this.#aside(event, `The agent tried the mode “${event.data.attempted}”, which nobody allowed. It stays in “${event.data.kept}”.`);
         break;
+      case 'session_notice':
+        this.#aside(event, event.data.text as string);
+        break;
+      case 'turn_ended':
+        this.#aside(event, [outcomeWords(event.data.outcome as string), event.data.error as string | null].filter(Boolean).join(' '));
+        break;
     }
     this.#foldMessages(event);
   }
@@ -155,7 +160,6 @@ export class OpenSession {
         break;
       case 'turn_ended':
       case 'tasks_changed':
-      case 'session_notice':
         void this.refresh();
         break;
     }
@@ -179,19 +183,18 @@ export class OpenSession {
   }
 
   #aside({ seq, at }: HallEvent, text: string): void {
-    this.asides = [...this.asides.slice(1 - ASIDES_MAX), { key: String(seq), at, text }];
+    if (text !== '') this.asides = [...this.asides.slice(1 - ASIDES_MAX), { key: String(seq), at, text }];
   }
 
   async #read(): Promise<void> {
     try {
       await readAndFold(
-        () => work.messages.page(this.id),
-        ({ messages, nextCursor }, seq) => {
+        this.#readOn,
+        (messages, seq) => {
           this.#seq = seq;
-          // What was read before the newest page stays; what only events told is replaced by what was stored.
-          const oldest = messages.find((message) => message.seq > 0)?.seq ?? 0;
-          this.messages = merged(this.messages.filter((message) => message.seq < oldest), messages);
-          if (!this.loaded) this.older = nextCursor;
+          // Pages before the one that was read again stay; what only events told is replaced by what was stored.
+          const from = messages[0]?.seq ?? (this.#last === undefined ? 0 : Infinity);
+          this.messages = merged(this.messages.filter((message) => message.seq < from), messages);
           this.loaded = true;
         },
         (event) => event.scope === `session:${this.id}` && this.#foldMessages(event),
@@ -201,6 +204,20 @@ export class OpenSession {
       this.error = error;
     }
   }
+
+  /** From the page that held the newest messages to the end. */
+  #readOn = async () => {
+    const messages: Message[] = [];
+    let seq = Number.MAX_SAFE_INTEGER;
+    for (let cursor = this.#last; ; ) {
+      const read = await work.messages.page(this.id, cursor);
+      messages.push(...read.body.messages);
+      seq = Math.min(seq, read.seq);
+      this.#last = cursor;
+      if (read.body.nextCursor === null) return { body: messages, seq };
+      cursor = read.body.nextCursor;
+    }
+  };
 }
 
 const KEPT_MAX = 6;

@@ -19,11 +19,22 @@ class Terminal {
     if (this.next !== null) await this.#read(this.next);
   };
 
+  get(id: string): Session | undefined {
+    return this.list.find((session) => session.id === id);
+  }
+
+  /** Reads on until the session is found; false when there is none such. */
+  async find(id: string): Promise<boolean> {
+    if (!this.loaded) await this.load();
+    while (!this.get(id) && this.next !== null && !this.error) await this.more();
+    return this.get(id) !== undefined;
+  }
+
   /** A session the list does not hold may have begun. */
   fold = (event: HallEvent): void => {
     if (event.type !== 'tasks_changed' || !this.loaded) return;
     const id = event.data.sessionId as string;
-    if (this.list.some((session) => session.id === id && session.origin === 'terminal')) void this.load();
+    if (this.get(id)) void this.load();
   };
 
   async #read(cursor: string | null): Promise<void> {

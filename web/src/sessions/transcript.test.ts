@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Message, ToolCall } from '../api/types';
-import { begun, changedFiles, lengthOf, merged, withText, withToolCall } from './transcript';
+import { begun, changedFiles, lengthOf, merged, rowsOf, withText, withToolCall } from './transcript';
 
 const empty = begun('s', 'm', null, 1, '2026-11-21T12:00:00Z');
 const call = (toolCallId: string, more: Partial<ToolCall> = {}): ToolCall => ({
@@ -73,4 +73,12 @@ test('changed files are those of calls that ended well, each once', () => {
   message = withToolCall(message, call('2', { status: 'denied', content: [diff('no.md')] }));
   message = withToolCall(message, call('3', { status: 'completed', content: [diff('b.md'), diff('a.md')] }));
   expect(changedFiles([message])).toEqual(['b.md', 'a.md']);
+});
+
+test('what happened beside the messages stands behind what was said before it', () => {
+  const said = (id: string, createdAt: string): Message => ({ ...empty, id, createdAt });
+  const aside = (key: string, at: string) => ({ key, at, text: key });
+  const rows = rowsOf([said('a', '1'), said('b', '3')], [aside('x', '2'), aside('y', '3'), aside('z', '9')]);
+  expect(rows.map(({ key }) => key)).toEqual(['a', 'aside x', 'b', 'aside y', 'aside z']);
+  expect(rowsOf([], [aside('x', '2')]).map(({ key }) => key)).toEqual(['aside x']);
 });

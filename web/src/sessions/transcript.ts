@@ -48,6 +48,28 @@ export function merged(known: readonly Message[], read: readonly Message[]): Mes
     .sort((a, b) => a.seq - b.seq || (a.id < b.id ? -1 : 1));
 }
 
+/** Something that happened beside the messages, told in a row of its own. */
+export type Aside = { key: string; at: string; text: string };
+export type Row = { kind: 'message'; key: string; message: Message } | { kind: 'aside'; key: string; aside: Aside };
+
+/** Messages in their order, and between them what happened beside them, each behind what was said before it. */
+export function rowsOf(messages: readonly Message[], asides: readonly Aside[]): Row[] {
+  const rows: Row[] = [];
+  let next = 0;
+  const asidesUntil = (at: string | null) => {
+    for (let aside = asides[next]; aside && (at === null || aside.at < at); aside = asides[next]) {
+      rows.push({ kind: 'aside', key: `aside ${aside.key}`, aside });
+      next += 1;
+    }
+  };
+  for (const message of messages) {
+    asidesUntil(message.createdAt);
+    rows.push({ kind: 'message', key: message.id, message });
+  }
+  asidesUntil(null);
+  return rows;
+}
+
 /** Files the agent changed in these messages, newest last, each once. */
 export function changedFiles(messages: readonly Message[]): string[] {
   const paths = new Set<string>();

@@ -2,6 +2,18 @@
 
 import type { Session, ToolKind, ToolStatus } from '../api/types';
 
+const outcomes: Record<string, string> = {
+  max_tokens: 'The agent ran out of tokens and stopped.',
+  max_turn_requests: 'The agent asked its model too often in one turn and stopped.',
+  refusal: 'The agent refused to go on.',
+  cancelled: 'Stopped.',
+  interrupted: 'The turn broke off: the agent’s program or the server ended.',
+  failed: 'The turn failed.',
+};
+
+/** How a turn ended, where that is worth a word; `""` when it simply ended. */
+export const outcomeWords = (outcome: string): string => outcomes[outcome] ?? '';
+
 const calls: Record<ToolStatus, { sign: string; word: string }> = {
   pending: { sign: '◌', word: 'announced' },
   waiting: { sign: '▲', word: 'needs you' },

@@ -69,6 +69,10 @@ const MODES: &[(&str, &[&str])] = &[
 
 /// Flags of contract 3.4 before anything was probed: approval, cost, resume, questions; then the
 /// section of the settings and the transcript.
+///
+/// With the installed agents, approval is shown by `real_agents::asking::an_approved_call_happens`
+/// and questions by `real_agents::asking::a_question_is_answered`; the scripted agent shows all
+/// four in `rehearsal`.
 const ENTRIES: &[(&str, [bool; 4], &str, &str)] = &[
     (
         "claude-code",

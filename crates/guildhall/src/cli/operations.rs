@@ -65,6 +65,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("streamRoomEvents", "rooms events"),
     operation("exportRoom", "rooms export"),
     operation("haltRoom", "rooms halt"),
+    operation("listRoomSessions", "rooms sessions"),
     operation("haltAgent", "members halt"),
     operation("listMembers", "members list"),
     operation("addMember", "members add"),

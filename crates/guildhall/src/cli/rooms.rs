@@ -48,6 +48,9 @@ pub(crate) enum Verb {
     /// Stops every agent in a room; what they write later is not taken
     #[command(after_help = "Example:\n  guildhall rooms halt ops")]
     Halt(Halt),
+    /// Lists the sessions in which the room's turns run
+    #[command(after_help = "Example:\n  guildhall rooms sessions ops")]
+    Sessions(args::Room),
 }
 
 /// A room whose agents shall stop.
@@ -218,6 +221,15 @@ const ROOM: View = View {
     ],
 };
 
+const SESSIONS: View = View {
+    list: Some("bindings"),
+    id: "/sessionId",
+    columns: &[
+        ("AUTHOR", Cell::At("/authorId")),
+        ("SESSION", Cell::At("/sessionId")),
+    ],
+};
+
 pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => list(desk, &ask).await,
@@ -239,6 +251,10 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Export(ask) => export::run(desk, ask).await,
         Verb::Halt(ask) => turns::halt(desk, &ask.room, None, &ask.once).await,
+        Verb::Sessions(room) => {
+            let target = Target::room(&desk.room_id(&room.room).await?).then("sessions");
+            desk.output.show(&desk.get(&target).await?, &SESSIONS)
+        }
     }
 }
 

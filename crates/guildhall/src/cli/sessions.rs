@@ -38,13 +38,13 @@ pub(crate) enum Verb {
     Update(Update),
     /// Closes a session: its turn is stopped, its queue and asks go
     #[command(after_help = "Example:\n  guildhall sessions close 0199…")]
-    Close(Session),
+    Close(Close),
     /// Sends a message; `-` reads it from the standard input
     #[command(
         after_help = "Examples:\n  guildhall sessions send 0199… 'run the tests'\n  cat plan.md | guildhall sessions send 0199… -"
     )]
     Send(Send),
-    /// Shows what was said, oldest first
+    /// Shows what was said last, oldest first; a cursor leads to what was said before
     #[command(after_help = "Example:\n  guildhall sessions messages 0199…")]
     Messages(Messages),
     /// Shows what waits for its turn
@@ -110,6 +110,9 @@ pub(crate) struct Open {
     /// A session of the agent's own command line to go on with
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
+    /// Its id, a UUID; opened twice with the same words, it is one session
+    #[arg(long)]
+    id: Option<String>,
     #[command(flatten)]
     traits: Traits,
     #[command(flatten)]
@@ -123,6 +126,15 @@ pub(crate) struct Update {
     session: Session,
     #[command(flatten)]
     traits: Traits,
+    #[command(flatten)]
+    if_match: IfMatch,
+}
+
+/// A session that is to end.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Close {
+    #[command(flatten)]
+    session: Session,
     #[command(flatten)]
     if_match: IfMatch,
 }
@@ -302,8 +314,9 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
             desk.output.show(&answer, &SESSION)
         }
-        Verb::Close(session) => {
-            let answer = desk.delete(&target(&session), None).await?;
+        Verb::Close(ask) => {
+            let target = target(&ask.session);
+            let answer = desk.delete(&target, Some(&ask.if_match)).await?;
             desk.output.show(&answer, &SESSION)
         }
         Verb::Send(ask) => {
@@ -366,7 +379,11 @@ async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
     if let Some(cwd) = &ask.cwd {
         body["cwd"] = absolute(cwd)?.into();
     }
-    for (name, value) in [("runtime", ask.runtime), ("resumeId", ask.resume)] {
+    for (name, value) in [
+        ("id", ask.id),
+        ("runtime", ask.runtime),
+        ("resumeId", ask.resume),
+    ] {
         if let Some(value) = value {
             body[name] = value.into();
         }

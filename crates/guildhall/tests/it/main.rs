@@ -20,9 +20,14 @@ mod cli_rooms;
 mod cli_settings;
 mod cli_talk;
 mod cli_turns;
+mod hostile;
+mod intruder;
 mod kill;
 mod login;
 mod process_trees;
+mod promises;
+#[cfg(feature = "real-agents")]
+mod real_agents;
 mod rehearsal;
 mod rooms_of_agents;
 mod runtimes;

@@ -21,6 +21,8 @@ pub(crate) struct Server {
     /// What it said at its start.
     pub(crate) hello: Vec<String>,
     data_dir: PathBuf,
+    /// What this test shows of itself: the local token where people sign in.
+    pub(crate) authorization: Option<String>,
 }
 
 impl Server {
@@ -47,17 +49,37 @@ impl Server {
 
     fn start_as(data_dir: &Path, args: &[&str], env: &[(&str, &str)], log: Option<File>) -> Self {
         let level = if log.is_some() { "trace" } else { "info" };
-        let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guildhall"));
+        command
+            .env_remove("GUILDHALL_URL")
+            .env_remove("GUILDHALL_AGENT_TOKEN")
+            .envs(env.iter().copied())
+            .env("GUILDHALL_LOG", level)
+            .stderr(log.map_or_else(Stdio::null, Into::into));
+        Self::spawn(command, data_dir, args)
+    }
+
+    /// Starts a server whose environment is `env` and nothing else.
+    pub(crate) fn start_bare(data_dir: &Path, env: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guildhall"));
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(data_dir.join("test.log"));
+        command
+            .env_clear()
+            .envs(env.iter().copied())
+            .stderr(log.unwrap());
+        Self::spawn(command, data_dir, &["--bind", "127.0.0.1:0"])
+    }
+
+    fn spawn(mut command: Command, data_dir: &Path, args: &[&str]) -> Self {
+        let mut child = command
             .arg("serve")
             .arg("--data-dir")
             .arg(data_dir)
             .args(args)
-            .env_remove("GUILDHALL_URL")
-            .env_remove("GUILDHALL_AGENT_TOKEN")
-            .envs(env.iter().copied())
             .stdout(Stdio::piped())
-            .env("GUILDHALL_LOG", level)
-            .stderr(log.map_or_else(Stdio::null, Into::into))
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -72,6 +94,7 @@ impl Server {
             url,
             hello,
             data_dir: data_dir.to_owned(),
+            authorization: None,
         }
     }
 
@@ -105,7 +128,8 @@ impl Server {
 
     /// One request that must be answered.
     pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        ask(self.port(), method, path, body).expect("an answer")
+        let shown = self.authorization.as_deref();
+        ask_as(shown, self.port(), method, path, body).expect("an answer")
     }
 }
 
@@ -124,12 +148,24 @@ pub(crate) fn ask(
     path: &str,
     body: Option<&Value>,
 ) -> Option<(u16, Value)> {
+    ask_as(None, port, method, path, body)
+}
+
+/// The same showing what is given as `Authorization`.
+pub(crate) fn ask_as(
+    authorization: Option<&str>,
+    port: u16,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> Option<(u16, Value)> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).ok()?;
     socket.set_read_timeout(Some(PATIENCE)).ok()?;
     let body = body.map(Value::to_string).unwrap_or_default();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{}\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        line_of(authorization),
         body.len()
     );
     socket.write_all(head.as_bytes()).ok()?;
@@ -145,6 +181,11 @@ pub(crate) fn ask(
         serde_json::from_str(body).ok()?
     };
     Some((status, body))
+}
+
+/// The line of a head that shows this.
+pub(crate) fn line_of(authorization: Option<&str>) -> String {
+    authorization.map_or_else(String::new, |shown| format!("Authorization: {shown}\r\n"))
 }
 
 /// The seqs of the events that a stream brings behind `after`, until one is `until` or the

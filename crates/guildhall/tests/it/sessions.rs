@@ -279,6 +279,8 @@ fn no_mode_that_acts_unattended_is_in_force_without_a_persons_word() {
         (&refused["attempted"], &refused["kept"]),
         (&json!("autopilot"), &json!("default"))
     );
+    t.turn_ended(&session, 1);
+    t.send(&session, &[EDIT]);
     let asked = t.ask(&session);
     assert_eq!(asked["mode"], "default", "it asks as before");
     t.decide(
@@ -286,7 +288,7 @@ fn no_mode_that_acts_unattended_is_in_force_without_a_persons_word() {
         "deny",
         &json!({"toolCallId": asked["toolCallId"]}),
     );
-    t.turn_ended(&session, 1);
+    t.turn_ended(&session, 2);
 
     let (status, changed) =
         change(json!({"permissionMode": "autopilot", "acknowledgedAutonomy": true}));

@@ -4,14 +4,14 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     net::TcpStream,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server::{Server, line_of};
 
 /// How long an event may be waited for before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,8 +22,10 @@ pub(crate) struct Workspace {
     /// Where agents work.
     pub(crate) folder: PathBuf,
     /// The home of server and agents.
-    home: PathBuf,
-    scratch: Scratch,
+    pub(crate) home: PathBuf,
+    /// The server's whole environment, where it does not get the test's.
+    bare: Option<Vec<(String, String)>>,
+    pub(crate) scratch: Scratch,
 }
 
 impl Workspace {
@@ -34,7 +36,19 @@ impl Workspace {
 
     /// The same with further variables for the server.
     pub(crate) fn open_with(what: &str, env: &[(&str, &str)]) -> Self {
+        Self::open_in(Scratch::new(what), env)
+    }
+
+    /// The same with a configuration file.
+    pub(crate) fn open_configured(what: &str, configuration: &str) -> Self {
         let scratch = Scratch::new(what);
+        let data = scratch.path().join("data");
+        fs::create_dir_all(&data).unwrap();
+        fs::write(data.join("guildhall.toml"), configuration).unwrap();
+        Self::open_in(scratch, &[])
+    }
+
+    fn open_in(scratch: Scratch, env: &[(&str, &str)]) -> Self {
         let folder = scratch.path().join("work");
         let home = scratch.path().join("home");
         fs::create_dir_all(&folder).unwrap();
@@ -44,6 +58,41 @@ impl Workspace {
             server,
             folder,
             home,
+            bare: None,
+            scratch,
+        }
+    }
+
+    /// Starts a server with the configuration that `configure` writes for a home and a folder,
+    /// in an environment of its own.
+    #[cfg(feature = "real-agents")]
+    pub(crate) fn open_bare(
+        what: &str,
+        env: &[(&str, &str)],
+        configure: impl FnOnce(&Path, &Path) -> String,
+    ) -> Self {
+        let scratch = Scratch::new(what);
+        let [data, folder, home, temporary] =
+            ["data", "work", "home", "tmp"].map(|name| scratch.path().join(name));
+        for folder in [&data, &folder, &home, &temporary] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(data.join("guildhall.toml"), configure(&home, &folder)).unwrap();
+        let own = [
+            ("HOME", home.to_str().unwrap()),
+            ("TMPDIR", temporary.to_str().unwrap()),
+            ("GUILDHALL_FILES_ROOTS", scratch.path().to_str().unwrap()),
+        ];
+        let env: Vec<_> = own
+            .iter()
+            .chain(env)
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        Self {
+            server: start_bare(&scratch, &env),
+            folder,
+            home,
+            bare: Some(env),
             scratch,
         }
     }
@@ -51,24 +100,34 @@ impl Workspace {
     /// Kills the server as the kernel would, and starts another one on the same data.
     pub(crate) fn crash(self) -> Self {
         self.server.kill();
-        let server = start(&self.scratch, &self.home, &[]);
-        Self {
-            server,
-            folder: self.folder,
-            home: self.home,
-            scratch: self.scratch,
-        }
+        let server = match &self.bare {
+            None => start(&self.scratch, &self.home, &[]),
+            Some(env) => start_bare(&self.scratch, env),
+        };
+        Self { server, ..self }
     }
 
     /// Opens a session of the scripted agent in the folder; answers its id.
     pub(crate) fn session(&self) -> String {
-        let (status, session) = self.server.ask(
-            "POST",
-            "/api/sessions",
-            Some(&json!({"cwd": self.folder, "runtime": "rehearsal"})),
-        );
+        self.session_of(&json!({"cwd": self.folder, "runtime": "rehearsal"}))
+    }
+
+    /// Opens a session in which the agent asks nobody, with a person's word for it.
+    pub(crate) fn unattended(&self) -> String {
+        self.session_of(&json!({"cwd": self.folder, "runtime": "rehearsal",
+            "permissionMode": "autopilot", "acknowledgedAutonomy": true}))
+    }
+
+    /// Opens the session that this asks for.
+    pub(crate) fn session_of(&self, ask: &Value) -> String {
+        let (status, session) = self.server.ask("POST", "/api/sessions", Some(ask));
         assert_eq!(status, 201, "{session}");
         session["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The folder of the server.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.scratch.path().join("data")
     }
 
     /// Sends a message made of these lines.
@@ -176,7 +235,8 @@ impl Workspace {
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\
-             Last-Event-ID: {after}\r\n\r\n"
+             {}Last-Event-ID: {after}\r\n\r\n",
+            line_of(self.server.authorization.as_deref())
         );
         socket.write_all(request.as_bytes()).unwrap();
         let deadline = std::time::Instant::now() + PATIENCE;
@@ -211,7 +271,15 @@ impl Workspace {
     }
 }
 
-fn start(scratch: &Scratch, home: &std::path::Path, env: &[(&str, &str)]) -> Server {
+fn start_bare(scratch: &Scratch, env: &[(String, String)]) -> Server {
+    let env: Vec<_> = env
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    Server::start_bare(&scratch.path().join("data"), &env)
+}
+
+fn start(scratch: &Scratch, home: &Path, env: &[(&str, &str)]) -> Server {
     let data = scratch.path().join("data");
     let home = home.to_str().unwrap();
     let env = [

@@ -117,6 +117,45 @@ pub(crate) fn capabilities_of(
     Ok(capabilities(profile, probed.as_ref()))
 }
 
+/// Holds back a model or effort that the runtime is known not to offer; what it never told is
+/// not known.
+///
+/// # Errors
+/// [`Refusal::Validation`] on `model` or `effort`. Source: contract 3.6.4.
+pub(crate) fn require_offered(
+    db: &Rx<'_>,
+    registry: &Registry,
+    kind: &str,
+    model: Option<&str>,
+    effort: Option<&str>,
+) -> Result<()> {
+    let is_asked = |value: &Option<&str>| value.is_some_and(|value| !value.is_empty());
+    if ![model, effort].iter().any(is_asked) {
+        return Ok(());
+    }
+    let Some(probed) = runtimes::probed(db, kind, &registry.installed_version(kind))? else {
+        return Ok(());
+    };
+    for (field, value, offered) in [
+        ("model", model, probed.models()),
+        ("effort", effort, probed.efforts()),
+    ] {
+        let offered = offered.unwrap_or_default();
+        if let Some(value) = value.filter(|value| !value.is_empty())
+            && !offered.contains(&value)
+        {
+            let known = offered.join(", ");
+            let problem = if known.is_empty() {
+                "cannot be chosen with this runtime".to_owned()
+            } else {
+                format!("must be one of {known}")
+            };
+            return Err(Refusal::field(field, problem).into());
+        }
+    }
+    Ok(())
+}
+
 /// What a runtime said of itself when it was greeted and opened a session.
 pub(crate) fn probed(facts: &Initialized, opened: &Opened) -> Probed {
     let modes = opened.modes.iter().map(|mode| NativeMode {

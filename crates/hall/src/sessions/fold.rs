@@ -13,7 +13,7 @@ use guildhall_domain::{
         Message, MessageState, Part, PlanEntry, Role, TextKind, ToolCall, ToolCallPatch, ToolStatus,
     },
 };
-use guildhall_store::{Tx, messages};
+use guildhall_store::{Tx, messages, sessions};
 
 /// The agent's answer of one turn, as far as it was said.
 pub(super) struct Answer {
@@ -32,11 +32,13 @@ pub(super) struct Answer {
     plan: Option<u32>,
     /// What is to be written, in order.
     changes: Vec<Change>,
+    /// Whether some of it does not wait for more.
+    is_urgent: bool,
 }
 
 /// One thing to be written.
 enum Change {
-    Text(TextKind, String),
+    Text(u32, TextKind, String),
     Call(String),
     Plan(Vec<PlanEntry>),
 }
@@ -61,6 +63,7 @@ impl Answer {
             calls: HashMap::new(),
             plan: None,
             changes: Vec::new(),
+            is_urgent: false,
         }
     }
 
@@ -81,11 +84,15 @@ impl Answer {
         let id = patch.tool_call_id.clone();
         self.changes.push(Change::Call(id.clone()));
         let place = self.next_place;
+        let mut is_new = false;
         let (_, call) = self.calls.entry(id.clone()).or_insert_with(|| {
-            self.next_place += 1;
+            is_new = true;
             (place, ToolCall::unannounced(id))
         });
+        let before = call.status;
         call.join(patch);
+        self.next_place += u32::from(is_new);
+        self.is_urgent |= is_new || call.status != before;
         call
     }
 
@@ -96,6 +103,7 @@ impl Answer {
             && call.status != status
         {
             call.status = status;
+            self.is_urgent = true;
             self.changes.push(Change::Call(id.to_owned()));
         }
     }
@@ -103,6 +111,7 @@ impl Answer {
     /// Takes in the agent's plan, which replaces the one before.
     pub(super) fn plan(&mut self, entries: Vec<PlanEntry>) {
         self.end_piece();
+        self.is_urgent = true;
         self.changes.push(Change::Plan(entries));
     }
 
@@ -118,14 +127,13 @@ impl Answer {
             .any(|(_, call)| matches!(call.status, ToolStatus::InProgress | ToolStatus::Waiting))
     }
 
-    /// Whether something must be written now: anything but text that can wait for more.
+    /// Whether something must be written now: the first words, a call that appears or moves on, a
+    /// plan, or much text; other words, and what more is said of a call, wait for more.
     pub(super) fn is_due(&self) -> bool {
-        let is_first = self.said == [0; 2];
-        !self.changes.is_empty()
-            || self
-                .growing
-                .as_ref()
-                .is_some_and(|(_, text)| is_first || text.len() >= limits::DELTA_FLUSH_BYTES)
+        let is_due = |(kind, text): &(TextKind, String)| {
+            self.said[*kind as usize] == 0 || text.len() >= limits::DELTA_FLUSH_BYTES
+        };
+        self.is_urgent || self.growing.as_ref().is_some_and(is_due)
     }
 
     /// Whether anything is to be written at all.
@@ -136,20 +144,20 @@ impl Answer {
     /// Takes out what is to be written.
     pub(super) fn take(&mut self) -> Writing {
         self.end_piece();
+        self.is_urgent = false;
         let mut steps = Vec::new();
         for change in std::mem::take(&mut self.changes) {
             match change {
-                Change::Text(kind, text) => {
+                Change::Text(place, kind, text) => {
                     let said = &mut self.said[kind as usize];
                     let offset = *said;
                     *said += text.encode_utf16().count() as u64;
                     steps.push(Step::Text {
-                        place: self.next_place,
+                        place,
                         kind,
                         offset,
                         text,
                     });
-                    self.next_place += 1;
                 }
                 Change::Call(id) => {
                     if let Some((place, call)) = self.calls.get(&id) {
@@ -184,7 +192,8 @@ impl Answer {
         if let Some((kind, text)) = self.growing.take()
             && !text.is_empty()
         {
-            self.changes.push(Change::Text(kind, text));
+            self.changes.push(Change::Text(self.next_place, kind, text));
+            self.next_place += 1;
         }
     }
 }
@@ -226,7 +235,10 @@ impl Writing {
 
     /// Writes it, each step with its event.
     pub(super) fn write(self, tx: &mut Tx<'_>, now: Moment) -> Result<()> {
-        if self.steps.is_empty() {
+        // A turn that is over, because its session was closed, takes nothing more.
+        let is_open =
+            sessions::open_turn(tx, self.session)?.is_some_and(|(turn, _)| turn == self.turn);
+        if self.steps.is_empty() || !is_open {
             return Ok(());
         }
         if self.is_first {

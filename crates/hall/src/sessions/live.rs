@@ -53,6 +53,11 @@ impl Live {
         true
     }
 
+    /// Takes a driver off the list that cannot leave by itself.
+    pub(super) fn remove(&self, id: SessionId) {
+        self.lock().remove(&id);
+    }
+
     /// Asks the session's driver to stop its turn.
     pub(super) fn cancel(&self, id: SessionId) {
         self.tell(id, |wants| wants.cancels += 1);

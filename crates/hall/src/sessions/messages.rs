@@ -48,11 +48,11 @@ pub struct Sent {
 }
 
 /// A run of a session's messages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct MessagesPage {
     /// Oldest first.
     pub messages: Vec<Message>,
-    /// Whether more follow.
+    /// Whether there are older ones.
     pub has_more: bool,
 }
 
@@ -97,7 +97,7 @@ impl Hall {
         Ok(sent)
     }
 
-    /// The messages of a session behind `after`, oldest first.
+    /// The newest messages of a session before the place `before`, oldest first.
     ///
     /// # Errors
     /// `NotFound`.
@@ -105,17 +105,20 @@ impl Hall {
         &self,
         by: &AnyCaller,
         session: SessionId,
-        after: u64,
+        before: Option<u64>,
         limit: u32,
     ) -> Result<Seen<MessagesPage>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
                 find(db, &by, session)?;
-                let mut messages = messages::page(db, session, after, limit)?;
-                let has_more = messages.len() > limit as usize;
-                messages.truncate(limit as usize);
-                Ok(MessagesPage { messages, has_more })
+                let mut messages = messages::page(db, session, before, limit + 1)?;
+                let older = messages.len().saturating_sub(limit as usize);
+                messages.drain(..older);
+                Ok(MessagesPage {
+                    messages,
+                    has_more: older > 0,
+                })
             })
             .await
     }

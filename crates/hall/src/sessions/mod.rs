@@ -4,38 +4,46 @@
 mod driver;
 mod fold;
 mod live;
+mod making;
 mod messages;
-mod opening;
 mod processes;
 mod recovery;
+mod stage;
+mod talk;
+mod terminal;
 mod turn;
 
 use guildhall_domain::{
     Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Gate, Human, Identity},
     events::{ChangedBy, Event},
-    ids::{ApprovalId, AuthorId, SessionId},
+    ids::{ApprovalId, AuthorId, RoomId, SessionId},
     interactions::Answer,
     limits,
     outcome::Thing,
     revisions::{Precondition, Revised},
-    runtimes::{Capabilities, Probed},
-    sessions::{Acknowledgement, Session, SessionPatch, SessionState, TurnOutcome},
+    runtimes::{Capabilities, may_use},
+    sessions::{Acknowledgement, Binding, Session, SessionPatch, SessionState, TurnOutcome},
 };
-use guildhall_store::{Rx, Seen, Tx, agents, runtimes::probed, sessions};
+use guildhall_store::{Rx, Seen, Tx, agents, sessions};
 pub use guildhall_store::{
     messages::Waiting,
     sessions::{Filter, Place},
 };
 
 pub(crate) use live::Live;
+pub use making::Opened;
+pub(crate) use making::of_room;
 pub use messages::{MessagesPage, Sent};
 pub(crate) use messages::{NewMessage, enqueue};
-pub(crate) use opening::of_room;
 pub(crate) use processes::Processes;
 pub(crate) use recovery::recover;
 
-use crate::{Hall, interactions, runtimes::capabilities_of};
+use crate::{
+    Hall, interactions,
+    runtimes::{capabilities_of, require_offered},
+    sight,
+};
 
 /// Which sessions are listed: ours, those of the agents' own command lines, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +80,9 @@ pub struct SessionsPage {
 impl Hall {
     /// The sessions of `filter`, the newest change first; an agent sees its own.
     ///
+    /// A session that changes while somebody pages moves to the front, past the place where the
+    /// next page begins; its event tells of it.
+    ///
     /// # Errors
     /// Faults alone.
     pub async fn sessions(
@@ -86,8 +97,14 @@ impl Hall {
         if own.is_some_and(|own| filter.agent.is_some_and(|asked| asked != own)) {
             return self.store().read(|_| Ok(SessionsPage::default())).await;
         }
+        // A folder that is there goes by its canonical name, as sessions have it.
+        let cwd = match filter.cwd {
+            Some(cwd) => Some(self.working_folder(cwd.clone()).await.unwrap_or(cwd)),
+            None => None,
+        };
         let filter = Filter {
             agent: own.or(filter.agent),
+            cwd,
             ..filter
         };
         // An agent is told of none but its own, and none of the terminal's is known to be.
@@ -123,27 +140,26 @@ impl Hall {
         capabilities_of(db, self.runtimes(), kind)
     }
 
-    /// What the runtime said of itself in the version that is installed now.
-    fn probed_in(&self, db: &Rx<'_>, kind: &str) -> Result<Option<Probed>> {
-        probed(db, kind, &self.runtimes().installed_version(kind))
-    }
-
-    /// One session.
+    /// One session; of the agents' own command lines too, for people.
     ///
     /// # Errors
     /// `NotFound` when there is none or this caller may not know of it.
     pub async fn session(&self, by: &AnyCaller, id: SessionId) -> Result<Seen<Revised<Session>>> {
         let by = *by.caller();
-        self.store()
+        let found = self
+            .store()
             .read(move |db| revised(db, find(db, &by, id)?))
-            .await
+            .await;
+        self.or_of_terminal(by, id, found, terminal::as_it_is).await
     }
 
     /// Changes a session; a new mode counts at once where the agent runs.
     ///
     /// # Errors
-    /// In this order: [`Refusal::Validation`], [`Refusal::UnsupportedPermissionMode`],
-    /// `NotFound`, [`Refusal::SessionClosed`], [`Refusal::SessionReadOnly`],
+    /// In this order: [`Refusal::Validation`] of the body's shape, `NotFound`,
+    /// [`Refusal::SessionReadOnly`] of a session on disk, [`Refusal::UnknownRuntime`] of a
+    /// runtime that is gone, [`Refusal::Validation`] on `model` and `effort`,
+    /// [`Refusal::UnsupportedPermissionMode`], [`Refusal::SessionClosed`],
     /// [`Refusal::AutonomyNotAcknowledged`], [`Refusal::PreconditionFailed`].
     ///
     /// Source: contract 3.5, 3.6.4.
@@ -159,71 +175,100 @@ impl Hall {
         let hall = self.clone();
         let changed = self
             .store()
-            .write(move |tx| {
-                let before = find(tx, &by, id)?;
-                let capabilities = hall.capabilities_in(tx, &before.runtime)?;
-                let probed = hall.probed_in(tx, &before.runtime)?;
-                if let Some(mode) = &patch.permission_mode {
-                    capabilities.mode(mode)?;
-                }
-                require_open(&before)?;
-                require_offered(
-                    probed.as_ref(),
-                    patch.model.as_deref(),
-                    patch.effort.as_deref(),
-                )?;
-                if let Some(mode) = &patch.permission_mode {
-                    allow_mode(
-                        tx,
-                        &by,
-                        &before,
-                        &capabilities,
-                        mode,
-                        patch.acknowledged_autonomy,
-                        now,
-                    )?;
-                }
-                precondition.check(sessions::rev(tx, id)?)?;
-                let after = patch.apply(&before);
-                if after == before {
-                    return revised(tx, before);
-                }
-                if after.permission_mode != before.permission_mode {
-                    interactions::withdraw_grants(tx, id, Some(by.author), now)?;
-                    let event = Event::SessionModeChanged {
-                        session_id: id,
-                        from: before.permission_mode,
-                        to: after.permission_mode.clone(),
-                        by: ChangedBy::Person,
-                        acknowledged: patch.acknowledged_autonomy,
-                    };
-                    tx.append(now, Some(by.author), &event)?;
-                }
-                let after = touch(tx, after, Some(by.author), now)?;
-                revised(tx, after)
-            })
-            .await?;
+            .write(move |tx| hall.change(tx, &by, id, &precondition, &patch, now))
+            .await;
+        let changed = self.refuse_of_terminal(by, id, changed).await?;
         self.inner.live.reconsider(id);
         Ok(changed)
+    }
+
+    fn change(
+        &self,
+        tx: &mut Tx<'_>,
+        by: &Caller,
+        id: SessionId,
+        precondition: &Precondition,
+        patch: &SessionPatch,
+        now: Moment,
+    ) -> Result<Revised<Session>> {
+        let before = find(tx, by, id)?;
+        let (model, effort) = (patch.model.as_deref(), patch.effort.as_deref());
+        require_offered(tx, self.runtimes(), &before.runtime, model, effort)?;
+        let mut is_allowed = false;
+        if let Some(mode) = &patch.permission_mode {
+            let capabilities = self.capabilities_in(tx, &before.runtime)?;
+            capabilities.mode(mode)?;
+            require_open(&before)?;
+            let is_said = patch.acknowledged_autonomy;
+            allow_mode(tx, by, &before, &capabilities, mode, is_said, now)?;
+            is_allowed = has_word(&capabilities, mode, &standing(tx, &before)?);
+        }
+        require_open(&before)?;
+        precondition.check(sessions::rev(tx, id)?)?;
+        let after = patch.apply(&before);
+        if patch.title.is_some() {
+            sessions::name(tx, id, &after.title)?;
+        }
+        if after == before {
+            return revised(tx, before);
+        }
+        if after.permission_mode != before.permission_mode {
+            interactions::withdraw_grants(tx, id, Some(by.author), now)?;
+            let event = Event::SessionModeChanged {
+                session_id: id,
+                from: before.permission_mode,
+                to: after.permission_mode.clone(),
+                by: ChangedBy::Person,
+                acknowledged: is_allowed,
+            };
+            tx.append(now, Some(by.author), &event)?;
+        }
+        let after = touch(tx, after, Some(by.author), now)?;
+        revised(tx, after)
     }
 
     /// Closes a session: its turn is stopped, its queue and asks go; a closed one stays as it is.
     ///
     /// # Errors
-    /// `NotFound`.
-    pub async fn close_session(&self, by: &Human, id: SessionId) -> Result<Revised<Session>> {
+    /// `NotFound`, [`Refusal::SessionReadOnly`] of a session on disk,
+    /// [`Refusal::PreconditionFailed`].
+    pub async fn close_session(
+        &self,
+        by: &Human,
+        id: SessionId,
+        precondition: Precondition,
+    ) -> Result<Revised<Session>> {
         let (by, now) = (*by.caller(), self.now());
-        let (closed, ended) = self
+        let closed = self
             .store()
             .write(move |tx| {
                 let session = find(tx, &by, id)?;
+                precondition.check(sessions::rev(tx, id)?)?;
                 let (session, ended) = close(tx, session, Some(by.author), now)?;
                 Ok((revised(tx, session)?, ended))
             })
-            .await?;
+            .await;
+        let (closed, ended) = self.refuse_of_terminal(by, id, closed).await?;
         self.answer_withdrawn(id, &ended);
         self.inner.live.close(id);
+        self.forget_session(closed.value.agent_id, id);
         Ok(closed)
+    }
+
+    /// The sessions in which the turns of a room run, one for each agent that had one.
+    ///
+    /// # Errors
+    /// `NotFound` for the room.
+    ///
+    /// Source: contract 2.2.
+    pub async fn room_sessions(&self, by: &Human, room: RoomId) -> Result<Seen<Vec<Binding>>> {
+        let by = *by.caller();
+        self.store()
+            .read(move |db| {
+                sight::room(db, &by, room)?;
+                sessions::bindings(db, room)
+            })
+            .await
     }
 }
 
@@ -311,6 +356,19 @@ pub(crate) fn touch(
     Ok(session)
 }
 
+/// Calls a session as its agent does.
+fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Moment) -> Result<()> {
+    let session = again(tx, id)?;
+    if session.title == title || session.state == SessionState::Closed {
+        return Ok(());
+    }
+    let titled = Session {
+        title: title.to_owned(),
+        ..session
+    };
+    touch(tx, titled, None, now).map(|_| ())
+}
+
 /// Says something to the people who read a session.
 fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Moment) -> Result<()> {
     let event = Event::SessionNotice {
@@ -337,35 +395,6 @@ fn require_open(session: &Session) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Holds back a model or effort that the agent is known not to offer.
-fn require_offered(
-    probed: Option<&Probed>,
-    model: Option<&str>,
-    effort: Option<&str>,
-) -> Result<(), Refusal> {
-    let Some(probed) = probed else {
-        return Ok(());
-    };
-    for (field, value, offered) in [
-        ("model", model, probed.models()),
-        ("effort", effort, probed.efforts()),
-    ] {
-        let offered = offered.unwrap_or_default();
-        if let Some(value) = value.filter(|value| !value.is_empty())
-            && !offered.contains(&value)
-        {
-            let known = offered.join(", ");
-            let problem = if known.is_empty() {
-                "cannot be chosen with this runtime".to_owned()
-            } else {
-                format!("must be one of {known}")
-            };
-            return Err(Refusal::field(field, problem));
-        }
-    }
-    Ok(())
-}
-
 /// Lets a session run in `mode`: with a person's word now, or one given before to its agent or
 /// to itself.
 fn allow_mode(
@@ -383,6 +412,12 @@ fn allow_mode(
         sessions::acknowledge(tx, session.id, &word)?;
     }
     Ok(())
+}
+
+/// Whether a person's word stands for `mode`.
+fn has_word(capabilities: &Capabilities, mode: &str, standing: &[Acknowledgement]) -> bool {
+    let mode = capabilities.mode(mode);
+    mode.is_ok_and(|mode| mode.width.needs_consent() && may_use(mode, false, standing).is_ok())
 }
 
 /// The words that stand for a session's modes: its own and its agent's.

@@ -1,18 +1,20 @@
 //! Agent processes: one for each agent that works, with many sessions in it.
 //! Started by the first turn, shared by the next ones, stopped after a while without any.
 
+mod desk;
+mod places;
+
 use std::{
-    collections::{HashMap, HashSet},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    collections::HashMap,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use guildhall_domain::{
-    Moment, Result,
-    agents::Agent,
+    Error, Moment, Refusal, Result,
+    agents::{Agent, AgentState},
+    commands::AgentCommand,
     events::Event,
     ids::{AgentId, SessionId, TokenId},
     limits,
@@ -20,46 +22,27 @@ use guildhall_domain::{
 };
 use guildhall_store::{Tx, agents, tokens as token_rows};
 use guildhall_world::{
-    acp::{self, AgentLink, Ended, Initialized, Launch, LinkError, Said, Update},
+    acp::{self, AgentLink, Ended, Initialized, Launch, Said},
     tokens as secrets,
 };
-use tokio::{
-    sync::{Notify, OnceCell, mpsc, oneshot, watch},
-    time::Instant,
-};
+use tokio::sync::{mpsc, oneshot, watch};
 
+use self::{
+    desk::Desk,
+    places::{Living, Start, Step},
+};
 use crate::{Hall, tokens};
 
+pub(crate) use self::places::{Processes, Use};
+
 /// How many things said in a session may wait for its driver; then the agent waits.
-const INBOX: usize = 16;
+pub(super) const INBOX: usize = 16;
+/// For how many sessions that have no seat yet commands are kept.
+const EARLY_MAX: usize = 16;
+/// How many turns that end may wait at once for the router of their agent.
+const BARRIERS_MAX: usize = 256;
 /// How often an idle process is looked at.
 const IDLE_CHECK: Duration = Duration::from_secs(15);
-
-/// All agent processes of this server.
-#[derive(Default)]
-pub(crate) struct Processes {
-    /// A std mutex: held for single look-ups and never over an await.
-    slots: Mutex<HashMap<AgentId, Arc<Slot>>>,
-    /// Told whenever a process ends or has nothing to do.
-    freed: Notify,
-}
-
-/// The place of one agent's process.
-#[derive(Default)]
-struct Slot {
-    process: OnceCell<Process>,
-    /// Turns that run in it or wait for it.
-    users: AtomicUsize,
-    /// When the last of them left; `None` before the first.
-    idle_since: Mutex<Option<Instant>>,
-}
-
-impl Slot {
-    fn is_live(&self) -> bool {
-        let process = self.process.get();
-        process.is_some_and(|process| process.ended.borrow().is_none())
-    }
-}
 
 /// A running agent process.
 #[derive(Clone)]
@@ -77,6 +60,28 @@ struct Seats {
     by_session: HashMap<SessionId, Seat>,
     /// Who listens to a session, by the agent's id of it.
     inboxes: HashMap<String, (SessionId, mpsc::Sender<Said>)>,
+    /// Commands that were reported before their session had its seat, by the agent's id of it: an
+    /// agent may report them in the same breath in which it opens the session.
+    early: HashMap<String, Vec<AgentCommand>>,
+}
+
+impl Seats {
+    /// The session that the agent calls `native`.
+    fn session_of(&self, native: &str) -> Option<SessionId> {
+        let listener = self.inboxes.get(native).map(|(session, _)| *session);
+        listener.or_else(|| {
+            let mut seats = self.by_session.iter();
+            let seat = seats.find(|(_, seat)| seat.native == native);
+            seat.map(|(session, _)| *session)
+        })
+    }
+
+    /// Keeps commands until their session has its seat.
+    fn keep_early(&mut self, native: &str, commands: &[AgentCommand]) {
+        if self.early.len() < EARLY_MAX || self.early.contains_key(native) {
+            self.early.insert(native.to_owned(), commands.to_vec());
+        }
+    }
 }
 
 /// A session that is open in a process.
@@ -90,79 +95,13 @@ pub(super) struct Seat {
     pub(super) model: String,
     /// The effort that was set; `""` is the agent's own.
     pub(super) effort: String,
+    /// The model it came with.
+    pub(super) own_model: String,
+    /// The effort it came with.
+    pub(super) own_effort: String,
 }
-
-/// The right to use a process; dropped, the process may idle.
-pub(super) struct Use {
-    slot: Arc<Slot>,
-    hall: Hall,
-}
-
-impl Drop for Use {
-    fn drop(&mut self) {
-        if self.slot.users.fetch_sub(1, Ordering::AcqRel) == 1 {
-            *lock(&self.slot.idle_since) = Some(Instant::now());
-            self.hall.inner.processes.freed.notify_waiters();
-        }
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Processes {
-    /// The agents of which a process runs now.
-    pub(crate) fn live(&self) -> HashSet<AgentId> {
-        let slots = lock(&self.slots);
-        let live = slots.iter().filter(|(_, slot)| slot.is_live());
-        live.map(|(agent, _)| *agent).collect()
-    }
-
-    /// Begins to stop an agent's process, if it has one.
-    pub(crate) fn stop(&self, agent: AgentId) {
-        if let Some(process) = lock(&self.slots)
-            .get(&agent)
-            .and_then(|slot| slot.process.get())
-        {
-            process.link.stop();
-        }
-    }
-
-    /// The place of `agent`, if there is room for one more process or it has one already; makes
-    /// room by ending the process that was idle longest.
-    fn place(&self, hall: &Hall, agent: AgentId) -> Option<Use> {
-        let mut slots = lock(&self.slots);
-        if !slots.contains_key(&agent) && slots.len() >= limits::PROCESSES_MAX {
-            let idle = slots
-                .values()
-                .filter(|slot| slot.users.load(Ordering::Acquire) == 0)
-                .min_by_key(|slot| *lock(&slot.idle_since));
-            if let Some(process) = idle.and_then(|slot| slot.process.get()) {
-                process.link.stop();
-            }
-            return None;
-        }
-        let slot = Arc::clone(slots.entry(agent).or_default());
-        slot.users.fetch_add(1, Ordering::AcqRel);
-        Some(Use {
-            slot,
-            hall: hall.clone(),
-        })
-    }
-
-    /// Forgets a place whose process ended or never began.
-    fn forget(&self, agent: AgentId, slot: &Arc<Slot>) {
-        let mut slots = lock(&self.slots);
-        if slots
-            .get(&agent)
-            .is_some_and(|known| Arc::ptr_eq(known, slot))
-        {
-            slots.remove(&agent);
-        }
-        drop(slots);
-        self.freed.notify_waiters();
-    }
 }
 
 impl Process {
@@ -171,9 +110,40 @@ impl Process {
         lock(&self.seats).by_session.get(&session).cloned()
     }
 
+    /// Whether it may be given turns: its end did not begin.
+    pub(super) fn is_usable(&self) -> bool {
+        self.link.is_usable() && self.ended.borrow().is_none()
+    }
+
+    /// The commands that the agent reported before its session had its seat.
+    pub(super) fn early_commands(&self, native: &str) -> Option<Vec<AgentCommand>> {
+        lock(&self.seats).early.remove(native)
+    }
+
     /// Notes what is set in a session.
     pub(super) fn take_seat(&self, session: SessionId, seat: Seat) {
         lock(&self.seats).by_session.insert(session, seat);
+    }
+
+    /// Changes what is known of a session that is open here, so that what comes from elsewhere
+    /// meanwhile is kept; answers whether it is open.
+    pub(super) fn amend_seat(&self, session: SessionId, how: impl FnOnce(&mut Seat)) -> bool {
+        let mut seats = lock(&self.seats);
+        seats.by_session.get_mut(&session).map(how).is_some()
+    }
+
+    /// Forgets a session that is over; its agent hears of it where it wants to know.
+    pub(super) async fn forget_session(&self, session: SessionId) {
+        let seat = {
+            let mut seats = lock(&self.seats);
+            seats
+                .inboxes
+                .retain(|_, (listener, _)| *listener != session);
+            seats.by_session.remove(&session)
+        };
+        if let Some(seat) = seat {
+            self.link.close_session(&seat.native).await;
+        }
     }
 
     /// Listens to a session from now on.
@@ -210,159 +180,192 @@ impl Process {
 }
 
 impl Hall {
-    /// The agent's process, started if it does not run; waits while there is no room for one.
+    /// A place for the agent's process, as soon as there is room for one.
+    pub(super) async fn place_for(&self, agent: AgentId) -> Use {
+        let processes = &self.inner.processes;
+        loop {
+            let changed = processes.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if processes.enter(agent) {
+                let hall = self.clone();
+                return Use { agent, hall };
+            }
+            changed.await;
+        }
+    }
+
+    /// The agent's process in its place, started if it does not run.
+    ///
+    /// May be dropped at any await: a start goes on for others that wait for it, and is given up
+    /// with the last [`Use`]; its process is then ended in order.
     ///
     /// # Errors
     /// Why it could not be started, for a person.
-    pub(super) async fn process_of(&self, agent: &Agent) -> Result<(Process, Use), String> {
+    pub(super) async fn process_in(&self, place: &Use, agent: &Agent) -> Result<Process, String> {
+        let processes = &self.inner.processes;
         loop {
-            let freed = self.inner.processes.freed.notified();
-            tokio::pin!(freed);
-            freed.as_mut().enable();
-            let Some(place) = self.inner.processes.place(self, agent.id) else {
-                freed.await;
-                continue;
+            let changed = processes.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let mut told = match processes.look(place.agent) {
+                Step::Take(process) => return Ok(process),
+                Step::Wait => {
+                    changed.await;
+                    continue;
+                }
+                Step::Hear(told) => told,
+                Step::Start(start, told) => {
+                    self.start_process(agent.clone(), start);
+                    told
+                }
             };
-            let slot = Arc::clone(&place.slot);
-            let started = slot
-                .process
-                .get_or_try_init(|| self.start_process(agent, &slot))
-                .await;
-            match started {
-                Ok(process) if process.ended.borrow().is_none() => {
-                    return Ok((process.clone(), place));
-                }
-                // It ended just now; the next look finds a new place.
-                Ok(_) => {
-                    self.inner.processes.forget(agent.id, &slot);
-                }
-                Err(why) => {
-                    self.inner.processes.forget(agent.id, &slot);
-                    return Err(why);
-                }
+            let started = told.wait_for(Option::is_some).await;
+            match started.ok().and_then(|started| started.clone()) {
+                Some(Ok(())) => {}
+                Some(Err(why)) => return Err(why),
+                None => return Err("the agent's process could not be started".to_owned()),
             }
         }
     }
 
-    async fn start_process(&self, agent: &Agent, slot: &Arc<Slot>) -> Result<Process, String> {
-        let token = self.mint_process_token(agent.id).await.map_err(|error| {
-            tracing::error!(?error, "a process token could not be stored");
-            "the agent's token could not be stored".to_owned()
-        })?;
-        let (token_id, secret) = token;
-        let launch = self.launch_of(agent, &secret.reveal());
-        let started = match launch {
-            Ok(launch) => self.greet(launch).await,
+    /// Lets go of a session that is over, in the process of its agent.
+    pub(crate) fn forget_session(&self, agent: AgentId, session: SessionId) {
+        if let Some(process) = self.inner.processes.running(agent) {
+            self.tasks().spawn("session's end", self.now(), async move {
+                process.forget_session(session).await;
+            });
+        }
+    }
+
+    /// Starts a process in a task of its own, which lives as long as it.
+    fn start_process(&self, agent: Agent, Start { tell, stop }: Start) {
+        // Made before the task, so that the place is freed also when the task never runs.
+        let living = Living {
+            hall: self.clone(),
+            agent: agent.id,
+            tell,
+            stop: stop.subscribe(),
+        };
+        self.tasks().spawn("agent process", self.now(), async move {
+            living.hall.clone().live_process(agent, living).await;
+        });
+    }
+
+    /// One life of an agent's process: its token, its start, its turns and its end.
+    async fn live_process(self, agent: Agent, living: Living) {
+        let id = agent.id;
+        let (token, secret) = match self.mint_process_token(id).await {
+            Ok(token) => token,
+            Err(Error::Refusal(Refusal::AgentRetired)) => {
+                return living.tell(Err("the agent is retired".to_owned()));
+            }
+            Err(error) => {
+                tracing::error!(?error, "a process token could not be stored");
+                return living.tell(Err("the agent's token could not be stored".to_owned()));
+            }
+        };
+        let launched = match self.launch_of(&agent, &secret.reveal()) {
+            Ok(launch) => acp::launch(launch).await.map_err(|error| error.to_string()),
             Err(why) => Err(why),
         };
-        match started {
-            Ok((link, facts, said, running)) => {
-                Ok(self.supervise(agent, slot, token_id, (link, facts, said, running)))
-            }
+        let (tell_end, ended) = watch::channel(None);
+        let end = match launched {
+            Ok(launched) => Some(self.attend(&agent, &living, ended, launched).await),
             Err(why) => {
-                self.revoke_process_token(agent.id, token_id).await;
-                Err(why)
+                living.tell(Err(why));
+                None
             }
-        }
-    }
-
-    /// Starts the program and greets it.
-    async fn greet(&self, launch: Launch) -> Result<Greeted, String> {
-        let (link, said, running) = acp::launch(launch)
-            .await
-            .map_err(|error| error.to_string())?;
-        let mut running = Box::pin(running);
-        let facts = tokio::select! {
-            facts = link.initialize() => facts,
-            ended = &mut running => Err(LinkError::Gone(ended.why)),
         };
-        match facts {
-            Ok(facts) => Ok((link, facts, said, running)),
-            Err(error) => {
-                link.stop();
-                self.tasks().spawn("agent process", self.now(), async move {
-                    running.await;
-                });
-                Err(error.to_string())
-            }
+        self.revoke_process_token(id, token).await;
+        let has_run = living.has_run();
+        drop(living);
+        let Some(end) = end else { return };
+        tracing::info!(agent = %id, why = acp::in_short(&end.why), "an agent's process ended");
+        if end.kind == acp::EndKind::Lost {
+            tracing::warn!(
+                agent = %id,
+                "an agent's keeper was killed by another process; until the server starts again \
+                 no local program counts as the owner beyond doubt"
+            );
+        }
+        self.forget_agent_commands(&agent.runtime, &agent.cwd);
+        tell_end.send_replace(Some(end));
+        if has_run {
+            self.tell_liveness(id).await;
         }
     }
 
-    /// Hands what the agent says to its sessions, and ends what has to end with the process.
-    fn supervise(
+    /// Greets the process and drives it until it has ended; ends it when it idles, when it is to
+    /// stop, or when the server stops.
+    async fn attend(
         &self,
         agent: &Agent,
-        slot: &Arc<Slot>,
-        token: TokenId,
-        (link, facts, said, running): Greeted,
-    ) -> Process {
-        let (tell_end, ended) = watch::channel(None);
-        let (barriers, asked) = mpsc::channel(INBOX);
-        let process = Process {
-            link,
-            facts,
-            seats: Arc::default(),
-            barriers,
-            ended,
-        };
-        let (hall, slot, id) = (self.clone(), Arc::clone(slot), agent.id);
+        living: &Living,
+        ended: watch::Receiver<Option<Ended>>,
+        (link, said, running): (AgentLink, mpsc::Receiver<Said>, acp::Running),
+    ) -> Ended {
+        let (barriers, asked) = mpsc::channel(BARRIERS_MAX);
+        let seats = Arc::<Mutex<Seats>>::default();
         let desk = Desk {
-            seats: Arc::clone(&process.seats),
+            seats: Arc::clone(&seats),
             said,
             asked,
             hall: self.clone(),
             runtime: agent.runtime.clone(),
             cwd: agent.cwd.clone(),
         };
-        let link = process.link.clone();
-        let (runtime, cwd) = (agent.runtime.clone(), agent.cwd.clone());
-        self.tasks().spawn("agent process", self.now(), async move {
-            hall.tell_liveness(id).await;
-            let ended = hall.watch_process(&slot, &link, desk, running).await;
-            tracing::info!(agent = %id, why = %ended.why, "an agent's process ended");
-            hall.revoke_process_token(id, token).await;
-            hall.inner.processes.forget(id, &slot);
-            hall.forget_agent_commands(&runtime, &cwd);
-            tell_end.send_replace(Some(ended));
-            hall.tell_liveness(id).await;
-        });
-        process
-    }
-
-    /// Drives the process until it has ended; stops it when it idles or the server stops.
-    async fn watch_process(
-        &self,
-        slot: &Slot,
-        link: &AgentLink,
-        desk: Desk,
-        mut running: std::pin::Pin<Box<acp::Running>>,
-    ) -> Ended {
-        let mut stopping = self.tasks().stopping();
+        let greeted = async {
+            let limit = Duration::from_secs(limits::START_MAX_S);
+            let facts = match tokio::time::timeout(limit, link.initialize()).await {
+                Ok(facts) => facts.map_err(|error| error.to_string()),
+                Err(_) => Err(format!(
+                    "the agent did not answer within {} seconds",
+                    limit.as_secs()
+                )),
+            };
+            match facts {
+                Ok(facts) => {
+                    let process = Process {
+                        link: link.clone(),
+                        facts,
+                        seats,
+                        barriers,
+                        ended,
+                    };
+                    self.inner.processes.started(agent.id, process);
+                    living.tell(Ok(()));
+                    self.tell_liveness(agent.id).await;
+                }
+                Err(why) => {
+                    living.tell(Err(why));
+                    self.inner.processes.stop(agent.id);
+                }
+            }
+        };
+        let mut tasks_stop = self.tasks().stopping();
+        let mut stop = living.stop.clone();
         let mut check = tokio::time::interval(IDLE_CHECK);
-        let routing = desk.route();
-        tokio::pin!(routing);
-        let mut routes = true;
-        let mut is_stopping = false;
+        let (mut running, mut greeted, mut routing) =
+            (pin!(running), pin!(greeted), pin!(desk.route()));
+        let (mut is_greeted, mut routes, mut is_stopping) = (false, true, false);
+        // Every branch only waits: each future is kept from one look to the next.
         loop {
             tokio::select! {
-                ended = &mut running => {
+                end = &mut running => {
+                    living.tell(Err(end.why.clone()));
                     // What it said last is still to be handed on.
                     if routes {
-                        routing.await;
+                        routing.as_mut().await;
                     }
-                    return ended;
+                    return end;
                 }
+                () = &mut greeted, if !is_greeted => is_greeted = true,
                 () = &mut routing, if routes => routes = false,
-                _ = check.tick() => {
-                    let idle = slot.users.load(Ordering::Acquire) == 0;
-                    let since = *lock(&slot.idle_since);
-                    let rest = Duration::from_secs(limits::PROCESS_IDLE_S);
-                    if idle && since.is_some_and(|since| since.elapsed() >= rest) {
-                        link.stop();
-                    }
-                }
-                () = is_true(&mut stopping), if !is_stopping => {
+                _ = check.tick() => self.inner.processes.stop_if_idle(agent.id),
+                () = either(&mut stop, &mut tasks_stop), if !is_stopping => {
                     is_stopping = true;
+                    self.inner.processes.stop(agent.id);
                     link.stop();
                 }
             }
@@ -389,6 +392,10 @@ impl Hall {
         let digest = secret.digest();
         self.store()
             .write(move |tx| {
+                let known = agents::by_id(tx, agent)?;
+                if known.is_none_or(|agent| agent.state == AgentState::Retired) {
+                    return Err(Refusal::AgentRetired.into());
+                }
                 token_rows::insert(tx, &token, &digest)?;
                 let event = Event::AgentTokenCreated {
                     agent_id: agent,
@@ -450,91 +457,46 @@ fn tell_liveness(tx: &mut Tx<'_>, hall: &Hall, agent: AgentId, now: Moment) -> R
         .map(|_| ())
 }
 
-/// Waits for a flag; what it looked at is let go at once.
+/// Waits until one of two flags is set.
+async fn either(one: &mut watch::Receiver<bool>, other: &mut watch::Receiver<bool>) {
+    tokio::select! {
+        () = is_true(one) => {}
+        () = is_true(other) => {}
+    }
+}
+
+/// Waits for a flag; what it looked at is let go at once. Whoever could set it being gone counts
+/// as set: nobody else could end the process then.
 async fn is_true(flag: &mut watch::Receiver<bool>) {
-    // An error means that the supervisor is gone, which ends the server as well.
     drop(flag.wait_for(|flag| *flag).await);
 }
 
-type Greeted = (
-    AgentLink,
-    Initialized,
-    mpsc::Receiver<Said>,
-    std::pin::Pin<Box<acp::Running>>,
-);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Hands what one process says to the sessions it is said in.
-struct Desk {
-    seats: Arc<Mutex<Seats>>,
-    said: mpsc::Receiver<Said>,
-    asked: mpsc::Receiver<oneshot::Sender<()>>,
-    hall: Hall,
-    runtime: String,
-    cwd: String,
-}
-
-impl Desk {
-    /// Hands on until the process says nothing any more.
-    async fn route(mut self) {
-        loop {
-            tokio::select! {
-                // What was said before a barrier is handed on before it is answered.
-                biased;
-                said = self.said.recv() => match said {
-                    Some(said) => self.hand_on(said).await,
-                    None => return,
-                },
-                Some(barrier) = self.asked.recv() => {
-                    // Whoever asked may be gone.
-                    let _ = barrier.send(());
-                }
-            }
-        }
-    }
-
-    async fn hand_on(&self, said: Said) {
-        let (native, update) = match &said {
-            Said::Update { session, update } => (session, Some(update)),
-            Said::Ask { session, .. } => (session, None),
+    #[test]
+    fn commands_that_come_before_their_session_s_seat_are_kept_for_it() {
+        let mut seats = Seats::default();
+        let named = |name: &str| AgentCommand {
+            name: name.to_owned(),
+            description: String::new(),
+            hint: String::new(),
         };
-        let (session, inbox) = {
-            let seats = lock(&self.seats);
-            let listener = seats.inboxes.get(native);
-            let session = listener.map(|(session, _)| *session).or_else(|| {
-                let mut seats = seats.by_session.iter();
-                seats
-                    .find(|(_, seat)| seat.native == *native)
-                    .map(|(id, _)| *id)
-            });
-            (session, listener.map(|(_, inbox)| inbox.clone()))
+        seats.keep_early("s-1", &[named("old")]);
+        seats.keep_early("s-1", &[named("new")]);
+        for other in 0..EARLY_MAX {
+            seats.keep_early(&format!("other-{other}"), &[]);
+        }
+        assert_eq!(seats.early.len(), EARLY_MAX);
+        assert_eq!(seats.early.remove("s-1"), Some(vec![named("new")]));
+        assert_eq!(seats.session_of("s-1"), None);
+        let session = SessionId::from_bytes([1; 16]);
+        let seat = Seat {
+            native: "s-1".to_owned(),
+            ..Seat::default()
         };
-        if let (Some(session), Some(Update::Commands(commands))) = (session, update) {
-            let noted =
-                self.hall
-                    .note_agent_commands(session, &self.runtime, &self.cwd, commands.clone());
-            if let Err(error) = noted.await {
-                tracing::warn!(?error, "an agent's commands could not be told");
-            }
-            return;
-        }
-        match inbox {
-            // A driver that is gone hears nothing; an ask it does not hear is answered "cancelled".
-            Some(inbox) => drop(inbox.send(said).await),
-            None => self.overhear(session, update),
-        }
-    }
-
-    /// What is said between turns: an agent that switches its mode is set back before the next.
-    fn overhear(&self, session: Option<SessionId>, update: Option<&Update>) {
-        let mode = match update {
-            Some(Update::Mode(mode)) => Some(mode.clone()),
-            Some(Update::Options(options)) => acp::mode_of(options),
-            _ => None,
-        };
-        if let (Some(session), Some(mode)) = (session, mode)
-            && let Some(seat) = lock(&self.seats).by_session.get_mut(&session)
-        {
-            seat.mode = Some(mode);
-        }
+        seats.by_session.insert(session, seat);
+        assert_eq!(seats.session_of("s-1"), Some(session));
     }
 }

@@ -4,18 +4,18 @@ use guildhall_domain::{
     Moment, Result,
     events::Event,
     ids::{SessionId, SessionTurnId},
-    sessions::{Session, SessionState, TurnOutcome},
+    sessions::{Origin, Session, SessionState, TurnOutcome},
     transcript::{MessageState, Part, ToolStatus},
     usage::{Cost, Meter, Tokens, Usage, UsageScope},
 };
 use guildhall_store::{
-    Tx, messages,
+    Rx, Tx, agents, messages,
     messages::Waiting,
     sessions::{self, NewTurn, TurnEnd},
     turns as rooms_turns, usage,
 };
 
-use super::{again, messages::remove, preview, touch};
+use super::{again, messages::remove, preview, stage::Applied, touch};
 use crate::turns;
 
 /// A message whose turn comes.
@@ -44,11 +44,42 @@ pub(super) fn next(tx: &mut Tx<'_>, id: SessionId, now: Moment) -> Result<Option
         state_reason: String::new(),
         ..session
     };
+    let session = as_agent_has_it(tx, session)?;
     let session = touch(tx, session, None, now)?;
     Ok(Some(Job { session, message }))
 }
 
-/// Lets the turn begin, unless the session was stopped or closed meanwhile.
+/// A room's session runs in the mode its agent has now, whatever it had before.
+/// Source: contract 3.6.4.
+fn as_agent_has_it(db: &Rx<'_>, session: Session) -> Result<Session> {
+    let agent = match session.origin {
+        Origin::Room => agents::by_id(db, session.agent_id)?,
+        Origin::Person | Origin::Terminal => None,
+    };
+    Ok(match agent {
+        Some(agent) => Session {
+            permission_mode: agent.permission_mode,
+            model: agent.model,
+            effort: agent.effort,
+            ..session
+        },
+        None => session,
+    })
+}
+
+/// What became of a turn that was to begin.
+pub(super) enum Begun {
+    /// It runs; the message and session are as they are now.
+    Running(Box<Job>),
+    /// Mode, model or effort are others than those in force.
+    Changed,
+    /// The message was taken out of the queue, or another one put before it.
+    Displaced,
+    /// The session was stopped or closed.
+    Over,
+}
+
+/// Lets the turn begin under what is in force at the agent, `applied`.
 ///
 /// The message counts as delivered from here on, so that it is never handed over twice.
 pub(super) fn begin(
@@ -56,30 +87,47 @@ pub(super) fn begin(
     job: &Job,
     turn: SessionTurnId,
     runtime_session_id: &str,
+    applied: &Applied,
     now: Moment,
-) -> Result<Option<Session>> {
+) -> Result<Begun> {
     let session = again(tx, job.session.id)?;
     if session.state != SessionState::Starting {
-        return Ok(None);
+        return Ok(Begun::Over);
     }
-    messages::deliver(tx, session.id, job.message.id, turn)?;
+    let head = messages::queue_head(tx, session.id)?;
+    let Some(message) = head.filter(|head| head.id == job.message.id) else {
+        let idle = Session {
+            state: SessionState::Idle,
+            ..session
+        };
+        touch(tx, idle, None, now)?;
+        return Ok(Begun::Displaced);
+    };
+    if *applied != Applied::of(&session) {
+        return Ok(Begun::Changed);
+    }
+    messages::deliver(tx, session.id, message.id, turn)?;
     let row = NewTurn {
         id: turn,
-        message: job.message.id,
+        message: message.id,
     };
     sessions::begin_turn(tx, &session, &row, now)?;
     let event = Event::TurnStarted {
         session_id: session.id,
         turn_id: turn,
-        message_id: job.message.id,
+        message_id: message.id,
     };
-    tx.append(now, Some(job.message.author_id), &event)?;
+    tx.append(now, Some(message.author_id), &event)?;
+    if let Some(room_turn) = message.room_turn {
+        turns::began(tx, room_turn, now)?;
+    }
     let running = Session {
         state: SessionState::Running,
         runtime_session_id: runtime_session_id.to_owned(),
         ..session
     };
-    touch(tx, running, None, now).map(Some)
+    let session = touch(tx, running, None, now)?;
+    Ok(Begun::Running(Box::new(Job { session, message })))
 }
 
 /// The turn did not begin because the session was stopped: its message goes.

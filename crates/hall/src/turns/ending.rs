@@ -16,6 +16,7 @@ use guildhall_store::{
     rooms,
     turns::{self, Kept},
 };
+use guildhall_world::acp;
 use serde_json::json;
 
 use super::ledger;
@@ -79,6 +80,8 @@ pub(crate) fn ended(
     error: Option<&str>,
     now: Moment,
 ) -> Result<()> {
+    // What the agent wrote to its standard error is for those who may see its session.
+    let error = error.map(acp::in_short);
     let kept = turns::by_id(tx, turn)?;
     let Some(mut kept) = kept.filter(|kept| kept.turn.state.is_live() || kept.is_handed()) else {
         return Ok(());

@@ -36,7 +36,7 @@ impl FromQuery for Asked {
 /// folder; of those that are typed alike the first counts.
 #[utoipa::path(get, path = "/api/commands", tag = "commands", operation_id = "listCommands",
     params(
-        ("refresh" = Option<bool>, Query, description = "Looks at the files now; else a listing may be kept for 5 minutes, unless a file changes"),
+        ("refresh" = Option<String>, Query, description = "`true` or `false`: `true` looks at the files now; else a listing may be kept for 5 minutes, unless a file changes"),
         ("cwd" = Option<String>, Query, description = "The folder, absolute or beginning with `~`; without it the user's own commands alone"),
         ("runtime" = Option<String>, Query, description = "Of what agents report, only what those of this runtime do"),
     ),

@@ -31,9 +31,9 @@ use crate::{
     repeats::Sent,
 };
 
-/// From where on a session's messages are asked for.
+/// Before which place a session's messages are asked for.
 pub struct ListMessages {
-    after: u64,
+    before: Option<u64>,
     limit: u32,
 }
 
@@ -43,7 +43,7 @@ const LIST: &str = "messages";
 impl FromQuery for ListMessages {
     fn read(params: &mut Params) -> Self {
         Self {
-            after: params.place(LIST).unwrap_or(0),
+            before: params.place(LIST),
             limit: params.limit(),
         }
     }
@@ -66,7 +66,8 @@ pub async fn send(
     Sent { ask, repeat }: Sent<SendMessage>,
 ) -> ApiResult<(StatusCode, Json<SentMessage>)> {
     let once = repeat.answering(|sent: &sessions::Sent| (StatusCode::ACCEPTED, form(sent)));
-    let sent = hall.send_message(&by, session, ask.content, once).await?;
+    let sent = hall.send_message(&by, session, ask.content, once).await;
+    let sent = hall.refuse_terminal(&by, session, sent).await?;
     Ok((StatusCode::ACCEPTED, Json(form(&sent))))
 }
 
@@ -83,12 +84,14 @@ fn form(sent: &sessions::Sent) -> SentMessage {
     }
 }
 
-/// The messages of a session, oldest first.
+/// The newest messages of a session, oldest first; the next page holds the ones before them.
+///
+/// A session of the agents' own command lines has none here.
 #[utoipa::path(get, path = "/api/sessions/{id}/messages", tag = "sessions", operation_id = "listMessages",
     params(
         ("id" = String, Path, description = "The session"),
         ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
-        ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before, which leads to older messages"),
     ),
     responses((status = 200, body = Messages),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
@@ -101,9 +104,10 @@ pub async fn list(
     SessionPath(session): SessionPath,
     Query(ask): Query<ListMessages>,
 ) -> ApiResult<Response> {
-    let seen = hall.messages(&by, session, ask.after, ask.limit).await?;
-    let last = seen.value.messages.last().filter(|_| seen.value.has_more);
-    let next_cursor = last.map(|last| page_cursor::write_place(last.seq, LIST));
+    let seen = hall.messages(&by, session, ask.before, ask.limit).await;
+    let seen = hall.or_nothing(&by, session, seen).await?;
+    let oldest = seen.value.messages.first().filter(|_| seen.value.has_more);
+    let next_cursor = oldest.map(|oldest| page_cursor::write_place(oldest.seq, LIST));
     Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
         Messages {
             messages: page.messages.into_iter().map(Into::into).collect(),
@@ -124,7 +128,9 @@ pub async fn queue(
     By(by): By<AnyCaller>,
     SessionPath(session): SessionPath,
 ) -> ApiResult<Read<Queue>> {
-    Ok(Read(hall.queue(&by, session).await?.map(listed)))
+    let queue = hall.queue(&by, session).await;
+    let queue = hall.or_nothing(&by, session, queue).await?;
+    Ok(Read(queue.map(listed)))
 }
 
 /// Changes the words of a message that waits.

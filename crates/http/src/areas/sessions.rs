@@ -9,26 +9,28 @@ use axum::{
 use guildhall_domain::{
     Moment,
     callers::{AnyCaller, Human},
-    ids::{AgentId, SessionId},
+    ids::{AgentId, RoomId, SessionId},
     sessions::SessionState,
 };
 use guildhall_hall::{
     Hall,
-    sessions::{Filter, Place, Source},
+    sessions::{Filter, Opened, Place, Source},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    sessions::{CancelTurn, CancelledTurn, ChangeSession, OpenSession, Session, Sessions},
+    sessions::{
+        CancelTurn, CancelledTurn, ChangeSession, OpenSession, RoomSessions, Session, Sessions,
+    },
 };
 use sha2::{Digest, Sha256};
 
 use crate::{
-    answers::{Tagged, page},
+    answers::{Read, Tagged, page, read},
     body::Body,
     errors::ApiResult,
     gates::By,
     page_cursor,
-    path::SessionPath,
+    path::{Path, SessionPath},
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
     repeats::Sent,
@@ -100,19 +102,24 @@ pub async fn open(
     Sent { ask, repeat }: Sent<OpenSession>,
 ) -> ApiResult<Tagged<Session>> {
     let body = serde_json::to_vec(&ask).unwrap_or_default();
-    let once = repeat.answering(|session: &guildhall_domain::sessions::Session| {
-        (StatusCode::CREATED, Session::from(session.clone()))
+    let once = repeat.answering(|opened: &Opened| {
+        let session = opened.session.value.clone();
+        (status_of(opened), Session::from(session))
     });
     let fingerprint = Sha256::digest(&body).into();
-    let (session, was_there) = hall
+    let opened = hall
         .open_session(&by, ask.into(), fingerprint, once)
         .await?;
-    let status = if was_there {
+    let status = status_of(&opened);
+    Ok(Tagged::from(opened.session).with_status(status))
+}
+
+fn status_of(opened: &Opened) -> StatusCode {
+    if opened.was_there {
         StatusCode::OK
     } else {
         StatusCode::CREATED
-    };
-    Ok(Tagged::from(session).with_status(status))
+    }
 }
 
 /// Lists the sessions, the newest change first; an agent sees its own.
@@ -195,14 +202,32 @@ pub async fn change(
     responses((status = 200, body = Session),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
-        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
+        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "SESSION_READ_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
 pub async fn close(
     State(hall): State<Hall>,
     By(by): By<Human>,
     SessionPath(session): SessionPath,
+    IfMatch(precondition): IfMatch,
 ) -> ApiResult<Tagged<Session>> {
-    Ok(hall.close_session(&by, session).await?.into())
+    let closed = hall.close_session(&by, session, precondition).await?;
+    Ok(closed.into())
+}
+
+/// The sessions in which the turns of a room run, one for each agent that had one.
+#[utoipa::path(get, path = "/api/rooms/{id}/sessions", tag = "sessions", operation_id = "listRoomSessions",
+    params(("id" = String, Path, description = "The room")),
+    responses((status = 200, body = RoomSessions),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("human"))))]
+pub async fn of_room(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+    Path(room): Path<RoomId>,
+) -> ApiResult<Read<RoomSessions>> {
+    Ok(read(hall.room_sessions(&by, room).await?))
 }
 
 /// Stops the turn of a session.

@@ -140,6 +140,7 @@ impl Things {
             .replace("{attachmentId}", &self.file)
             .replace("{documentId}", &self.page)
             .replace("{turnId}", &self.turn)
+            .replace("{messageId}", NOTHING)
             .replace("{emoji}", "none")
             .replace("{type}", "none")
             .replace("{code}", "NOT_FOUND")

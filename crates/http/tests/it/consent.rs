@@ -112,6 +112,26 @@ async fn a_runtime_nobody_knows_needs_a_word_for_every_mode_and_default() {
 }
 
 #[tokio::test]
+async fn a_session_that_brings_its_agent_takes_the_word_for_both() {
+    let mut t = TestHall::open().await;
+    let owner = t.owner();
+    let careful = Definition {
+        kind: "mine".to_owned(),
+        command: Some("mine".to_owned()),
+        default_mode: Some("careful".to_owned()),
+        ..Definition::default()
+    };
+    t.restart_with_runtimes(vec![careful]).await;
+    let mut ask = json!({"cwd": t.folder("new"), "runtime": "mine"});
+    let before = t.rows();
+    needs_a_word(&owner, "POST", "/api/sessions", &ask, "careful").await;
+    assert_eq!(t.rows(), before, "nothing changed");
+    ask["acknowledgedAutonomy"] = json!(true);
+    let opened = owner.post("/api/sessions", ask).await.ok(201);
+    assert_eq!(opened["permissionMode"], "careful");
+}
+
+#[tokio::test]
 async fn only_a_person_at_a_screen_gives_the_word() {
     let t = TestHall::open_login().await;
     let owner = t.owner();

@@ -223,13 +223,13 @@ async fn a_yes_that_reached_nobody_is_kept_for_the_agent_that_comes_back() {
     t.seed_ask(&session, "c1", "ls").await.dies();
     let mut events = t.events();
     approve(&t.owner(), &session, "c1").await.ok(200);
+    // It is told of, and the agent is asked to go on.
     assert_eq!(
-        events.names(),
+        events.names()[..3],
         [
             "interaction_resolved",
             "interaction_detached",
-            "message_queued",
-            "session_updated"
+            "message_queued"
         ]
     );
     assert!(is_granted(&again(&t, &session, "c2", "ls").await));

@@ -194,12 +194,16 @@ async fn archived_rooms_are_listed_when_asked_for() {
 async fn rooms_are_listed_by_their_last_entry_then_id_newest_first() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let ada = t.agent("ada").await;
+    let ada = t.bystander("ada").await;
     let ids = [
         t.channel(&owner, "One", &[]).await,
         t.channel(&owner, "Two", &[]).await,
         dm(&t, &[&ada]).await,
     ];
+    // What the agent would answer moved the room too.
+    let seat = format!("/api/rooms/{}/members/{}", ids[2], ada.author());
+    let silent = json!({"responseMode": "silent"});
+    owner.patch(&seat, silent).await.ok(200);
     let order = || async {
         let rooms = owner.get("/api/rooms").await.ok(200);
         column(&rooms["rooms"], "id")

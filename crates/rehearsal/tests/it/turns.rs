@@ -267,3 +267,21 @@ async fn an_unknown_mode_is_refused_and_the_old_one_stays() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_clock_says_when_the_prompt_came_and_when_it_is_said() {
+    scene("default", async |client, session, _| {
+        client.prompt(session, "#clock\n#clock").await.unwrap();
+        let said = client.said();
+        let times: Vec<u64> = said
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        let [came, first, again, second] = times[..] else {
+            panic!("{said}");
+        };
+        assert_eq!(came, again);
+        assert!(came <= first && first <= second, "{said}");
+    })
+    .await;
+}

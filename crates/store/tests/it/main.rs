@@ -10,4 +10,5 @@ mod attachments;
 mod events;
 mod repeats;
 mod sign_ins;
+mod tokens;
 mod usage;

@@ -1,3 +1,5 @@
+//! Lines of the protocol: what is read, skipped and refused.
+
 use futures_util::{FutureExt, SinkExt, StreamExt};
 
 use super::*;

@@ -64,6 +64,16 @@ impl LinkError {
     }
 }
 
+/// What stands between the reason and the last words in [`Ended::why`].
+pub(super) const BEFORE_LAST_WORDS: &str = ":\n";
+
+/// A reason without the agent's last words, which may hold anything: for readers that are not
+/// of its session.
+pub fn in_short(why: &str) -> &str {
+    why.split_once(BEFORE_LAST_WORDS)
+        .map_or(why, |(reason, _)| reason)
+}
+
 /// Bytes of an agent's error that are passed on.
 const MESSAGE_BYTES_MAX: usize = 2_048;
 
@@ -74,6 +84,8 @@ pub enum EndKind {
     Asked,
     /// It ended by itself, or somebody else ended it.
     Exited,
+    /// Its keeper was killed by somebody else; what it kept was killed as far as it was found.
+    Lost,
     /// It broke the protocol and was stopped: `PROTOCOL_ERROR`.
     Protocol,
 }
@@ -83,7 +95,8 @@ pub enum EndKind {
 pub struct Ended {
     /// What ended it.
     pub kind: EndKind,
-    /// The same in a sentence, with the last words it wrote to its standard error.
+    /// The same in a sentence, with the last words it wrote to its standard error; see
+    /// [`in_short`].
     pub why: String,
     /// Its exit code, 128 and the signal when one ended it; `None` when nobody knows.
     pub code: Option<i32>,

@@ -1,7 +1,10 @@
 //! The link to one running agent: what can be asked of it, from any task.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -50,6 +53,8 @@ pub(super) struct Shared {
     pub(super) connection: watch::Sender<Option<ConnectionTo<Agent>>>,
     /// Turns true when the process shall end.
     pub(super) stop: watch::Sender<bool>,
+    /// Turns true when the connection is over, which may be long before the process has ended.
+    pub(super) is_over: AtomicBool,
     pub(super) ended: watch::Sender<Option<Ended>>,
     pub(super) sessions: Sessions,
     pub(super) tail: Tail,
@@ -62,6 +67,7 @@ impl Shared {
             keeper_pid,
             connection: watch::Sender::new(None),
             stop: watch::Sender::new(false),
+            is_over: AtomicBool::new(false),
             ended: watch::Sender::new(None),
             sessions: Sessions::default(),
             tail: Tail::default(),
@@ -252,24 +258,32 @@ impl AgentLink {
         }
     }
 
-    /// Tells the agent that `session` is over, where it wants to know.
+    /// Tells the agent that `session` is over, where it wants to know; waits for its answer, or
+    /// for its end.
     pub async fn close_session(&self, session: &str) {
         let wants_to_know = self
             .shared
             .agent
             .get()
             .is_some_and(|agent| agent.close_session);
+        // First, so that nothing of it stays when nobody waits for the answer any more.
+        self.shared.sessions.closed(session);
         if wants_to_know {
             // The session is over for us in any case.
             let _ = self.ask(CloseSessionRequest::new(session.to_owned())).await;
         }
-        self.shared.sessions.closed(session);
     }
 
     /// Begins the orderly end: standard input closes, then the signals of contract 3.3.2.
     /// [`super::Running`] ends when nothing of the tree lives any more. Never waits.
     pub fn stop(&self) {
         self.shared.stop.send_replace(true);
+    }
+
+    /// Whether it may be asked things: it was not told to stop, and its connection is open.
+    pub fn is_usable(&self) -> bool {
+        let is_over = self.shared.is_over.load(Ordering::Acquire);
+        !is_over && !*self.shared.stop.borrow() && self.shared.ended.borrow().is_none()
     }
 
     /// How it ended; `None` while it runs.

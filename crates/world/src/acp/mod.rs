@@ -14,7 +14,7 @@ mod reply;
 mod sessions;
 mod tail;
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use guildhall_domain::{
     ids::AgentId,
@@ -26,8 +26,9 @@ use guildhall_domain::{
 
 pub use guildhall_domain::commands::AgentCommand;
 
+use self::errors::BEFORE_LAST_WORDS;
 pub use self::{
-    errors::{EndKind, Ended, LinkError},
+    errors::{EndKind, Ended, LinkError, in_short},
     link::AgentLink,
     process::{Running, launch},
     reply::Reply,
@@ -38,7 +39,7 @@ use crate::{keeper::KeeperCommand, process_tree::ProcessTrees};
 pub const SAID_MAX: usize = 16;
 
 /// How to start one agent process.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Launch {
     /// The program, a path or a name looked for in `PATH` of `env`.
     pub program: PathBuf,
@@ -55,6 +56,22 @@ pub struct Launch {
     pub agent: Option<AgentId>,
     /// Where the keeper is entered before the agent takes its first step.
     pub trees: ProcessTrees,
+}
+
+impl fmt::Debug for Launch {
+    /// Without the values of the environment and without arguments: both may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launch")
+            .field("program", &self.program)
+            .field("cwd", &self.cwd)
+            .field("env", &names(&self.env))
+            .field("agent", &self.agent)
+            .finish_non_exhaustive()
+    }
+}
+
+fn names(pairs: &[(String, String)]) -> Vec<&str> {
+    pairs.iter().map(|(name, _)| name.as_str()).collect()
 }
 
 /// What an agent said of itself when it was greeted.
@@ -93,7 +110,7 @@ pub enum How {
 }
 
 /// A tool server a session connects to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum McpServer {
     /// A program that speaks over its standard streams.
     Stdio {
@@ -115,6 +132,27 @@ pub enum McpServer {
         /// Headers to send along.
         headers: Vec<(String, String)>,
     },
+}
+
+impl fmt::Debug for McpServer {
+    /// Without values, arguments and the address: each may hold a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio {
+                name, command, env, ..
+            } => f
+                .debug_struct("Stdio")
+                .field("name", name)
+                .field("command", command)
+                .field("env", &names(env))
+                .finish_non_exhaustive(),
+            Self::Http { name, headers, .. } => f
+                .debug_struct("Http")
+                .field("name", name)
+                .field("headers", &names(headers))
+                .finish_non_exhaustive(),
+        }
+    }
 }
 
 /// A request for a session.
@@ -287,4 +325,47 @@ pub enum Update {
     Cost(Cost),
     /// Something a person should know.
     Notice(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(name: &str) -> Vec<(String, String)> {
+        vec![(name.to_owned(), "hush".to_owned())]
+    }
+
+    #[test]
+    fn what_is_printed_of_a_launch_holds_no_secret() {
+        let launch = Launch {
+            program: "agent".into(),
+            args: vec!["--key=hush".to_owned()],
+            cwd: "/work".into(),
+            env: secret("API_KEY"),
+            keeper: KeeperCommand::own(),
+            agent: None,
+            trees: ProcessTrees::default(),
+        };
+        let stdio = McpServer::Stdio {
+            name: "files".to_owned(),
+            command: "server".into(),
+            args: vec!["hush".to_owned()],
+            env: secret("TOKEN"),
+        };
+        let http = McpServer::Http {
+            name: "web".to_owned(),
+            url: "https://example.org/?key=hush".to_owned(),
+            headers: secret("Authorization"),
+        };
+        let printed = format!("{launch:?} {stdio:?} {http:?}");
+        assert!(!printed.contains("hush"), "{printed}");
+        assert!(printed.contains("API_KEY") && printed.contains("Authorization"));
+    }
+
+    #[test]
+    fn last_words_are_no_part_of_the_short_reason() {
+        let why = format!("it ended with exit code 3{BEFORE_LAST_WORDS}token hush");
+        assert_eq!(in_short(&why), "it ended with exit code 3");
+        assert_eq!(in_short("it: ended"), "it: ended");
+    }
 }

@@ -6,7 +6,7 @@ use std::{
     os::unix::process::ExitStatusExt,
     pin::{Pin, pin},
     process::{ExitStatus, Stdio},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     task::{Context, Poll},
     time::Duration,
 };
@@ -29,7 +29,8 @@ use tokio::{
 };
 
 use super::{
-    AgentLink, EndKind, Ended, Launch, LinkError, Reply, SAID_MAX, Said, answers,
+    AgentLink, BEFORE_LAST_WORDS, EndKind, Ended, Launch, LinkError, Reply, SAID_MAX, Said,
+    answers,
     codec::{Flow, LineSink, LineStream, Marker},
     link::Shared,
     reading,
@@ -97,7 +98,7 @@ pub async fn launch(
             .find(|(name, _)| name == AGENT_TOKEN)
             .map(|(name, value)| format!("{name}={value}")),
         keeper,
-        _kept: kept,
+        kept,
         end: TellEnd(Arc::clone(&shared)),
     };
     let link = AgentLink {
@@ -158,7 +159,7 @@ struct Process {
     token: Option<String>,
     end: TellEnd,
     /// The keeper's place among the trees, until nothing below it lives.
-    _kept: Kept,
+    kept: Kept,
 }
 
 impl Process {
@@ -172,8 +173,8 @@ impl Process {
         let talk = talk(&shared, Arc::clone(&flow), stdin, stdout, said);
         let mut follow = pin!(follow(&shared, stderr));
         let mut is_read = false;
-        let status = {
-            let mut life = pin!(live(&mut self.keeper, talk));
+        let (status, is_killed_by_us) = {
+            let mut life = pin!(live(&shared, &mut self.keeper, talk));
             loop {
                 tokio::select! {
                     status = life.as_mut() => break status,
@@ -182,11 +183,19 @@ impl Process {
             }
         };
         self.sweep(status);
+        let is_lost = !is_killed_by_us && status.is_some_and(|status| status.signal().is_some());
+        if is_lost {
+            self.kept.is_lost();
+        }
         if !is_read {
             // What is not read in time is lost; it only explains.
             let _ = timeout(LAST_WORDS, follow).await;
         }
         let ended = ended(&shared, &flow, status);
+        let ended = Ended {
+            kind: if is_lost { EndKind::Lost } else { ended.kind },
+            ..ended
+        };
         self.end.tell(ended.clone());
         ended
     }
@@ -206,22 +215,28 @@ async fn follow(shared: &Shared, stderr: ChildStderr) {
     shared.tail.follow(stderr).await;
 }
 
-/// Talks until either side ends, then sees the keeper out.
-async fn live(keeper: &mut Child, talk: impl Future<Output = ()>) -> Option<ExitStatus> {
+/// Talks until either side ends, then sees the keeper out; answers how that ended, and whether
+/// it had to be killed here.
+async fn live(
+    shared: &Shared,
+    keeper: &mut Child,
+    talk: impl Future<Output = ()>,
+) -> (Option<ExitStatus>, bool) {
     {
         let mut talk = pin!(talk);
         tokio::select! {
-            () = talk.as_mut() => {}
+            () = talk.as_mut() => shared.is_over.store(true, Ordering::Release),
             status = keeper.wait() => {
+                shared.is_over.store(true, Ordering::Release);
                 // What it wrote before it ended is still in the pipe.
                 let _ = timeout(LAST_WORDS, talk).await;
-                return status.ok();
+                return (status.ok(), false);
             }
         }
     }
     // The pipes are closed now, which is the keeper's sign.
     if let Ok(status) = timeout(2 * STOP_GRACE + KEEPER_GRACE, keeper.wait()).await {
-        return status.ok();
+        return (status.ok(), false);
     }
     // A keeper that is stopped itself cannot end anything.
     if let Some(pid) = keeper.id() {
@@ -230,8 +245,8 @@ async fn live(keeper: &mut Child, talk: impl Future<Output = ()>) -> Option<Exit
     // An error means that it ended already.
     let _ = keeper.start_kill();
     match timeout(KEEPER_GRACE, keeper.wait()).await {
-        Ok(status) => status.ok(),
-        Err(_) => None,
+        Ok(status) => (status.ok(), true),
+        Err(_) => (None, true),
     }
 }
 
@@ -246,7 +261,7 @@ fn ended(shared: &Shared, flow: &Flow, status: Option<ExitStatus>) -> Ended {
         if last_words.is_empty() {
             what
         } else {
-            format!("{what}: {last_words}")
+            format!("{what}{BEFORE_LAST_WORDS}{last_words}")
         }
     };
     if let Some(fault) = flow.fault() {

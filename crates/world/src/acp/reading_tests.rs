@@ -1,3 +1,5 @@
+//! Reading what agents send, in every spelling they use.
+
 use guildhall_domain::{transcript::ToolKind as Kind, usage::Cost};
 use serde_json::json;
 

@@ -241,7 +241,7 @@ async fn a_crash_ends_the_turn_and_the_process() {
 #[tokio::test]
 async fn an_agent_that_exits_at_once_says_why() {
     let puppet = Puppet::start(launch_of(puppet(), &["exits"])).await;
-    let why = "the agent's process ended with exit code 3: the puppet has no strings";
+    let why = "the agent's process ended with exit code 3:\nthe puppet has no strings";
     let gone = soon(puppet.link.initialize()).await.unwrap_err();
     assert_eq!(gone, LinkError::Gone(why.to_owned()));
     assert_eq!(puppet.ended().await.why, why);

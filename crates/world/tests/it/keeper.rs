@@ -6,7 +6,7 @@ use std::{
 };
 
 use guildhall_domain::ids::AgentId;
-use guildhall_world::acp::EndKind;
+use guildhall_world::acp::{EndKind, launch};
 
 use crate::puppets::{PATIENCE, Puppet, launch_of, lives, puppet, soon};
 
@@ -126,14 +126,30 @@ async fn a_killed_keeper_leaves_nothing_alive_that_carries_the_agents_token() {
     let mut ask = launch_of(puppet(), &["agent"]);
     let token = format!("gha_of_{}", std::process::id());
     ask.env.push(("GUILDHALL_AGENT_TOKEN".to_owned(), token));
+    let trees = ask.trees.clone();
     let puppet = Puppet::start(ask).await;
     puppet.greet().await;
     let keeper = puppet.link.keeper_pid();
     let agent = child_of(keeper);
+    assert!(!trees.is_one_lost());
     kill(keeper);
     let ended = puppet.ended().await;
-    assert_eq!((ended.kind, ended.code), (EndKind::Exited, Some(137)));
+    assert_eq!((ended.kind, ended.code), (EndKind::Lost, Some(137)));
     assert!(!lives(agent));
+    assert!(trees.is_one_lost(), "what it kept may live on unknown");
+}
+
+#[tokio::test]
+async fn a_keeper_that_nobody_drives_any_more_stands_in_the_trees_until_its_end() {
+    let mut ask = launch_of("sh".into(), &["-c", "trap '' TERM; read word; sleep 600"]);
+    ask.agent = Some(AgentId::from_bytes([1; 16]));
+    let trees = ask.trees.clone();
+    let (link, heard, running) = launch(ask).await.unwrap();
+    let keeper = link.keeper_pid();
+    drop((link, heard, running));
+    assert!(!trees.is_empty(), "its agent may live for two graces");
+    wait_for_end_of(keeper);
+    assert!(trees.is_empty());
 }
 
 #[tokio::test]

@@ -1,0 +1,428 @@
+//! A hostile program: the test binary itself, started as a command by a real agent. It knows all
+//! that a program of the same user can know, and tries one way in for every request it was told.
+//!
+//! What it shall do stands in `orders.json` in its folder, what became of it in `found.json`.
+
+use std::{
+    env, fs,
+    io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Write},
+    mem::MaybeUninit,
+    net::{Shutdown, TcpListener, TcpStream},
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd},
+        unix::{fs::MetadataExt, net::UnixStream},
+    },
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg, sockopt::set_tcp_cork,
+};
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Which part of it a process is.
+const ROLE: &str = "INTRUDER_ROLE";
+const ORDERS: &str = "orders.json";
+const FOUND: &str = "found.json";
+
+/// How the intruder gets its bytes to the server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    /// With these lines in the head, on one connection for as long as the server keeps it.
+    Shows(&'static [&'static str]),
+    /// To another address of this computer.
+    At(&'static str),
+    /// With the whole address as the request's target.
+    WholeAddress,
+    /// Behind a harmless request whose answer was read, on the same connection.
+    KeptAlive,
+    /// Behind a harmless request, in the same piece of bytes.
+    Pipelined,
+    /// On a connection that a child gets from its parent.
+    HandedOn,
+    /// On a connection that no process holds while the server looks, with these lines.
+    Hidden(&'static [&'static str]),
+    /// By a child of a child in a session of its own, without environment, its parent dead.
+    Orphaned,
+    /// Through a grandchild that passes bytes on.
+    Relayed,
+    /// Through the command line with these variables: `{own}` and the like stand for values.
+    CommandLine(&'static [(&'static str, &'static str)]),
+}
+
+/// The argument list that runs the intruder with an order.
+pub(crate) fn command(way: usize) -> Vec<String> {
+    let own = env::current_exe().unwrap();
+    let role = format!("{ROLE}=way {way}");
+    let mut command = vec!["/usr/bin/env".to_owned(), role];
+    command.push(own.to_str().unwrap().to_owned());
+    command.extend(ARGUMENTS.map(str::to_owned));
+    command
+}
+
+const ARGUMENTS: [&str; 4] = ["--exact", "intruder::intruder", "--ignored", "--nocapture"];
+
+/// Leaves the orders where the intruder finds them.
+pub(crate) fn instruct(folder: &Path, orders: &Value) {
+    fs::write(folder.join(ORDERS), orders.to_string()).unwrap();
+}
+
+/// What the intruder's last way came to: `[{request, status, said}]`; status 0 is no connection.
+pub(crate) fn found(folder: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join(FOUND)).expect("the intruder came to its end");
+    fs::remove_file(folder.join(FOUND)).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+#[ignore = "a program that other tests start"]
+fn intruder() {
+    let Ok(role) = env::var(ROLE) else { return };
+    let mut words = role.split(' ');
+    let role = words.next().unwrap();
+    let rest: Vec<_> = words.collect();
+    if role == "relay" {
+        return relay(rest[0]);
+    }
+    let orders = Orders::read();
+    let number = |at: usize| rest[at].parse::<usize>().unwrap();
+    match role {
+        "way" => orders.go(super::hostile::WAYS[number(0)].1),
+        "handed" => {
+            let request = orders.request(number(0), &[]);
+            let (status, said) = exchange(&inherited(), &request).unwrap_or_default();
+            println!("\nHANDED {status} {said}");
+        }
+        "parent" => {
+            // Its end makes its child an orphan.
+            this("orphan", &[&std::process::id().to_string()], true)
+                .spawn()
+                .unwrap();
+        }
+        "orphan" => {
+            rustix::process::setsid().unwrap();
+            let is_parent = |pid: rustix::process::Pid| pid.as_raw_nonzero().to_string() == rest[0];
+            while rustix::process::getppid().is_some_and(is_parent) {
+                thread::yield_now();
+            }
+            orders.tell(|orders, at| orders.plain(at, &[]));
+        }
+        role => panic!("{role} is no role"),
+    }
+}
+
+/// A command that runs this program in another role.
+fn this(role: &str, rest: &[&str], is_bare: bool) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(ARGUMENTS);
+    if is_bare {
+        command.env_clear();
+    }
+    let role = [&[role], rest].concat().join(" ");
+    command.env(ROLE, role).stdin(Stdio::null());
+    command
+}
+
+struct Orders(Value);
+
+type Answer = (u16, String);
+
+impl Orders {
+    fn read() -> Self {
+        Self(serde_json::from_str(&fs::read_to_string(ORDERS).unwrap()).unwrap())
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.0[name].as_str().unwrap()
+    }
+
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.text("port"))
+    }
+
+    fn filled(&self, text: &str) -> String {
+        let known = ["port", "own", "other", "key", "local", "data", "url"];
+        known.iter().fold(text.to_owned(), |text, name| {
+            text.replace(&format!("{{{name}}}"), self.text(name))
+        })
+    }
+
+    fn requests(&self) -> &Vec<Value> {
+        self.0["requests"].as_array().unwrap()
+    }
+
+    /// The bytes of a request, with further lines; `Host` can be replaced.
+    fn request(&self, at: usize, lines: &[&str]) -> String {
+        let request = &self.requests()[at];
+        let mut target = request["path"].as_str().unwrap().to_owned();
+        if lines == ["WHOLE"] {
+            target = format!("{}{target}", self.text("url"));
+        }
+        let shown: Vec<_> = lines
+            .iter()
+            .filter(|line| line.contains(':'))
+            .map(|line| self.filled(line))
+            .collect();
+        let has = |name: &str| shown.iter().any(|line| line.starts_with(name));
+        let mut head = format!(
+            "{} {target} HTTP/1.1\r\n",
+            request["method"].as_str().unwrap()
+        );
+        if !has("Host:") {
+            head += &format!("Host: {}\r\n", self.address());
+        }
+        for line in shown {
+            head += &format!("{line}\r\n");
+        }
+        let body = request["body"].to_string();
+        let length = body.len();
+        format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+    }
+
+    fn plain(&self, at: usize, lines: &[&str]) -> io::Result<Answer> {
+        exchange(
+            &TcpStream::connect(self.address())?,
+            &self.request(at, lines),
+        )
+    }
+
+    /// Tries every request and writes down what came of it.
+    fn tell(&self, mut by: impl FnMut(&Self, usize) -> io::Result<Answer>) {
+        let mut all = Vec::new();
+        for (at, request) in self.requests().iter().enumerate() {
+            let (status, said) = by(self, at).unwrap_or_else(|error| (0, error.to_string()));
+            all.push(json!({"request": request["name"], "status": status, "said": said}));
+        }
+        fs::write("part", Value::Array(all).to_string()).unwrap();
+        fs::rename("part", FOUND).unwrap();
+    }
+
+    fn go(&self, way: Way) {
+        match way {
+            Way::Shows(lines) => {
+                let mut kept = None;
+                self.tell(|orders, at| orders.on_one(&mut kept, &orders.request(at, lines)));
+            }
+            Way::WholeAddress => self.tell(|orders, at| orders.plain(at, &["WHOLE"])),
+            Way::At(address) => self.tell(|orders, at| {
+                let address = orders.filled(address);
+                let host = format!("Host: {address}");
+                let socket = TcpStream::connect(&address)?;
+                exchange(&socket, &orders.request(at, &[&host]))
+            }),
+            Way::KeptAlive => self.tell(Self::kept_alive),
+            Way::Pipelined => self.tell(Self::pipelined),
+            Way::HandedOn => self.tell(Self::handed_on),
+            Way::Hidden(lines) => self.tell(|orders, at| orders.hidden(at, lines)),
+            Way::Orphaned => {
+                assert!(this("parent", &[], true).status().unwrap().success());
+                wait_until(|| Path::new(FOUND).exists());
+            }
+            Way::Relayed => self.relayed(),
+            Way::CommandLine(variables) => self.command_line(variables),
+        }
+    }
+
+    /// Uses a connection again, and makes a new one where the server ended it.
+    fn on_one(&self, kept: &mut Option<TcpStream>, request: &str) -> io::Result<Answer> {
+        if let Some(Ok(answer)) = kept.as_ref().map(|socket| exchange(socket, request)) {
+            return Ok(answer);
+        }
+        let socket = kept.insert(TcpStream::connect(self.address())?);
+        exchange(socket, request)
+    }
+
+    fn harmless(&self) -> String {
+        format!(
+            "GET /api/health HTTP/1.1\r\nHost: {}\r\n\r\n",
+            self.address()
+        )
+    }
+
+    fn kept_alive(&self, at: usize) -> io::Result<Answer> {
+        let mut socket = TcpStream::connect(self.address())?;
+        socket.write_all(self.harmless().as_bytes())?;
+        assert_eq!(
+            read_answer(&mut BufReader::new(socket.try_clone()?))?.0,
+            200
+        );
+        exchange(&socket, &self.request(at, &[]))
+    }
+
+    fn pipelined(&self, at: usize) -> io::Result<Answer> {
+        let mut socket = TcpStream::connect(self.address())?;
+        let both = self.harmless() + &self.request(at, &[]);
+        socket.write_all(both.as_bytes())?;
+        let mut answers = BufReader::new(socket);
+        assert_eq!(read_answer(&mut answers)?.0, 200);
+        read_answer(&mut answers)
+    }
+
+    fn handed_on(&self, at: usize) -> io::Result<Answer> {
+        let socket = TcpStream::connect(self.address())?;
+        let output = this("handed", &[&at.to_string()], true)
+            .stdin(OwnedFd::from(socket))
+            .output()?;
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("HANDED "));
+        let (status, said) = line.unwrap().split_once(' ').unwrap();
+        Ok((status.parse().unwrap(), said.to_owned()))
+    }
+
+    /// The request leaves the kernel only after the last descriptor of its connection went into
+    /// a message between two sockets, and the answer is read when it is there.
+    fn hidden(&self, at: usize, lines: &[&str]) -> io::Result<Answer> {
+        let mut socket = TcpStream::connect(self.address())?;
+        set_tcp_cork(&socket, true)?;
+        let inode = fs::metadata(format!("/proc/self/fd/{}", socket.as_raw_fd()))?.ino();
+        socket.write_all(self.request(at, lines).as_bytes())?;
+        let (near, far) = UnixStream::pair()?;
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut message = SendAncillaryBuffer::new(&mut space);
+        let descriptors = [socket.as_fd()];
+        assert!(message.push(SendAncillaryMessage::ScmRights(&descriptors)));
+        sendmsg(
+            &near,
+            &[IoSlice::new(b"x")],
+            &mut message,
+            SendFlags::empty(),
+        )?;
+        drop(socket);
+        wait_until(|| has_unread(inode));
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut message = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        recvmsg(
+            &far,
+            &mut [IoSliceMut::new(&mut byte)],
+            &mut message,
+            RecvFlags::empty(),
+        )?;
+        let found = message.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut all) => all.next(),
+            _ => None,
+        });
+        read_answer(&mut BufReader::new(TcpStream::from(found.unwrap())))
+    }
+
+    fn relayed(&self) {
+        let mut relay = this("relay", &[&self.address()], true)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(relay.stdout.take().unwrap()).lines();
+        let port = lines.find_map(|line| line.unwrap().strip_prefix("RELAY ").map(str::to_owned));
+        let address = format!("127.0.0.1:{}", port.unwrap());
+        self.tell(|orders, at| exchange(&TcpStream::connect(&address)?, &orders.request(at, &[])));
+        relay.kill().unwrap();
+        relay.wait().unwrap();
+    }
+
+    fn command_line(&self, variables: &[(&str, &str)]) {
+        self.tell(|orders, at| {
+            let request = &orders.requests()[at];
+            let mut command = Command::new(orders.text("binary"));
+            command.env_clear().stdin(Stdio::null());
+            for (name, value) in variables {
+                command.env(name, orders.filled(value));
+            }
+            match request["command"].as_array() {
+                Some(words) => command.args(words.iter().map(|word| word.as_str().unwrap())),
+                None => command
+                    .args(["api", request["method"].as_str().unwrap()])
+                    .arg(request["path"].as_str().unwrap())
+                    .args(["--data", &request["body"].to_string()]),
+            };
+            let output = command.output()?;
+            let said = String::from_utf8(output.stderr).unwrap();
+            // The code of a refusal tells the status; a success is one whatever was printed.
+            let refusals = [
+                ("AGENT_CANNOT_DECIDE", 403),
+                ("HUMANS_ONLY", 403),
+                ("OWNER_ONLY", 403),
+                ("AGENT_IDENTITY_UNVERIFIED", 401),
+            ];
+            let code = refusals.iter().find(|(code, _)| said.contains(code));
+            match (output.status.success(), code) {
+                (true, _) => Ok((200, said)),
+                (false, Some((_, status))) => Ok((*status, said)),
+                (false, None) => Ok((500, said)),
+            }
+        });
+    }
+}
+
+/// Passes bytes on between whoever connects and the server, one connection after the other.
+fn relay(to: &str) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    println!("\nRELAY {}", listener.local_addr().unwrap().port());
+    for near in listener.incoming() {
+        let (mut near, mut far) = (near.unwrap(), TcpStream::connect(to).unwrap());
+        let (mut from, mut into) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+        let there = thread::spawn(move || {
+            let _ = io::copy(&mut from, &mut into);
+            let _ = into.shutdown(Shutdown::Both);
+        });
+        let _ = io::copy(&mut far, &mut near);
+        let _ = near.shutdown(Shutdown::Both);
+        there.join().unwrap();
+    }
+}
+
+fn exchange(socket: &TcpStream, request: &str) -> io::Result<Answer> {
+    socket.set_read_timeout(Some(PATIENCE))?;
+    (&*socket).write_all(request.as_bytes())?;
+    read_answer(&mut BufReader::new(socket))
+}
+
+fn read_answer(from: &mut impl BufRead) -> io::Result<Answer> {
+    let broken = || io::Error::other("the connection ended before the answer");
+    let mut status = None;
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if from.read_line(&mut line)? == 0 {
+            return Err(broken());
+        }
+        let line = line.trim_end().to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        status = status.or_else(|| line.split(' ').nth(1)?.parse().ok());
+    }
+    let mut body = vec![0; length];
+    from.read_exact(&mut body)?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok((status.ok_or_else(broken)?, body.replace('\n', " ")))
+}
+
+/// The connection that a parent left as our standard input.
+fn inherited() -> TcpStream {
+    TcpStream::from(io::stdin().as_fd().try_clone_to_owned().unwrap())
+}
+
+/// Whether bytes wait in the socket of this inode (proc(5), `/proc/net/tcp`, fields 5 and 10).
+fn has_unread(inode: u64) -> bool {
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    table.lines().any(|line| {
+        let fields: Vec<_> = line.split_ascii_whitespace().collect();
+        let is_it = fields.get(9).is_some_and(|it| *it == inode.to_string());
+        is_it && fields[4].rsplit(':').next().unwrap() != "00000000"
+    })
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it takes too long");
+        thread::yield_now();
+    }
+}

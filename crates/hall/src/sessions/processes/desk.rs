@@ -1,0 +1,100 @@
+//! The desk of one process: hands what the agent says to the sessions it is said in.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use guildhall_domain::ids::SessionId;
+use guildhall_world::acp::{self, Said, Update};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Seats, lock};
+use crate::Hall;
+
+/// Hands what one process says to the sessions it is said in.
+pub(super) struct Desk {
+    pub(super) seats: Arc<Mutex<Seats>>,
+    pub(super) said: mpsc::Receiver<Said>,
+    pub(super) asked: mpsc::Receiver<oneshot::Sender<()>>,
+    pub(super) hall: Hall,
+    pub(super) runtime: String,
+    pub(super) cwd: String,
+}
+
+impl Desk {
+    /// Hands on until the process says nothing any more.
+    ///
+    /// A barrier is answered when what lay here as it came is handed on: an agent that never
+    /// falls silent in one session keeps no other waiting.
+    pub(super) async fn route(mut self) {
+        let mut handed_on = 0_u64;
+        let mut barriers = VecDeque::<(u64, oneshot::Sender<()>)>::new();
+        loop {
+            while barriers.front().is_some_and(|(due, _)| *due <= handed_on) {
+                if let Some((_, barrier)) = barriers.pop_front() {
+                    // Whoever asked may be gone.
+                    let _ = barrier.send(());
+                }
+            }
+            tokio::select! {
+                biased;
+                Some(barrier) = self.asked.recv() => {
+                    let waiting = u64::try_from(self.said.len()).unwrap_or_default();
+                    barriers.push_back((handed_on + waiting, barrier));
+                }
+                said = self.said.recv() => match said {
+                    Some(said) => {
+                        self.hand_on(said).await;
+                        handed_on += 1;
+                    }
+                    None => return,
+                },
+            }
+        }
+    }
+
+    async fn hand_on(&self, said: Said) {
+        let (native, update) = match &said {
+            Said::Update { session, update } => (session, Some(update)),
+            Said::Ask { session, .. } => (session, None),
+        };
+        let (session, inbox) = {
+            let mut seats = lock(&self.seats);
+            let session = seats.session_of(native);
+            if let (None, Some(Update::Commands(commands))) = (session, update) {
+                seats.keep_early(native, commands);
+            }
+            let listener = seats.inboxes.get(native);
+            (session, listener.map(|(_, inbox)| inbox.clone()))
+        };
+        if let (Some(session), Some(Update::Commands(commands))) = (session, update) {
+            let noted =
+                self.hall
+                    .note_agent_commands(session, &self.runtime, &self.cwd, commands.clone());
+            if let Err(error) = noted.await {
+                tracing::warn!(?error, "an agent's commands could not be told");
+            }
+            return;
+        }
+        match inbox {
+            // A driver that is gone hears nothing; an ask it does not hear is answered "cancelled".
+            Some(inbox) => drop(inbox.send(said).await),
+            None => self.overhear(session, update),
+        }
+    }
+
+    /// What is said between turns: an agent that switches its mode is set back before the next.
+    fn overhear(&self, session: Option<SessionId>, update: Option<&Update>) {
+        let mode = match update {
+            Some(Update::Mode(mode)) => Some(mode.clone()),
+            Some(Update::Options(options)) => acp::mode_of(options),
+            _ => None,
+        };
+        if let (Some(session), Some(mode)) = (session, mode)
+            && let Some(seat) = lock(&self.seats).by_session.get_mut(&session)
+        {
+            seat.mode = Some(mode);
+        }
+    }
+}

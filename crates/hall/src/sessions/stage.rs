@@ -1,0 +1,321 @@
+//! The stage of a turn: the agent's process runs, the session is open in it, and mode, model and
+//! effort are in force.
+
+use std::path::PathBuf;
+
+use guildhall_domain::{
+    Error, Refusal, Result,
+    ids::{AuthorId, SessionId},
+    outcome::Thing,
+    runtimes::{Capabilities, may_use},
+    sessions::Session,
+    usage::UsageScope,
+};
+use guildhall_store::agents;
+use guildhall_world::acp::{self, How, LinkError, OpenSession, OptionCategory, Said, Update};
+use tokio::sync::mpsc;
+
+use super::{
+    again,
+    processes::{Process, Seat, Use},
+    standing,
+};
+use crate::{Hall, runtimes::note_probed};
+
+/// What is in force at the agent for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Applied {
+    mode: String,
+    model: String,
+    effort: String,
+}
+
+impl Applied {
+    /// What is to be in force for `session`.
+    pub(super) fn of(session: &Session) -> Self {
+        Self {
+            mode: session.permission_mode.clone(),
+            model: session.model.clone(),
+            effort: session.effort.clone(),
+        }
+    }
+}
+
+/// An agent that is ready for a turn of a session; dropped, nobody listens to the session.
+pub(super) struct Stage {
+    session: SessionId,
+    pub(super) process: Process,
+    /// The agent's id of the session.
+    pub(super) native: String,
+    /// The agent's author.
+    pub(super) author: AuthorId,
+    pub(super) capabilities: Capabilities,
+    pub(super) usage_scope: UsageScope,
+    /// What was put in force.
+    pub(super) applied: Applied,
+    /// What the agent says in the session.
+    pub(super) inbox: mpsc::Receiver<Said>,
+    /// Keeps the process from idling.
+    _place: Use,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.process.leave(&self.native);
+    }
+}
+
+impl Stage {
+    /// Takes in what the agent said before its turn; answers whether it switched its mode. What
+    /// else it said there has no turn to stand in.
+    pub(super) fn overheard(&mut self) -> bool {
+        let mut is_switched = false;
+        while let Ok(said) = self.inbox.try_recv() {
+            let native = match said {
+                Said::Update {
+                    update: Update::Mode(native),
+                    ..
+                } => Some(native),
+                Said::Update {
+                    update: Update::Options(options),
+                    ..
+                } => acp::mode_of(&options),
+                Said::Update { .. } | Said::Ask { .. } => None,
+            };
+            let Some(native) = native else { continue };
+            self.process.amend_seat(self.session, |seat| {
+                is_switched |= seat.mode.as_ref() != Some(&native);
+                seat.mode = Some(native);
+            });
+        }
+        is_switched
+    }
+}
+
+impl Hall {
+    /// Gets the session's agent ready.
+    ///
+    /// # Errors
+    /// Why it is not, for a person.
+    pub(super) async fn open_stage(&self, place: Use, session: &Session) -> Result<Stage, String> {
+        let (id, kind) = (session.agent_id, session.runtime.clone());
+        let hall = self.clone();
+        let found = self.store().read(move |db| {
+            let agent = agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?;
+            Ok((agent, hall.capabilities_in(db, &kind)?))
+        });
+        let (agent, capabilities) = found.await.map_err(said)?.value;
+        let profile = self.runtimes().find(&session.runtime);
+        let usage_scope = profile.map_err(|refusal| said(refusal.into()))?.usage_scope;
+        let process = self.process_in(&place, &agent).await?;
+        let (native, inbox, learned) = match process.seat(session.id) {
+            Some(seat) => {
+                let inbox = process.listen(session.id, &seat.native);
+                (seat.native, inbox, None)
+            }
+            None => self.seat(&process, session).await?,
+        };
+        let mut stage = Stage {
+            session: session.id,
+            native,
+            author: agent.author_id,
+            capabilities: learned.unwrap_or(capabilities),
+            usage_scope,
+            applied: Applied::of(session),
+            inbox,
+            process,
+            _place: place,
+        };
+        stage.applied = self.apply(&stage.process, session.id).await?;
+        Ok(stage)
+    }
+
+    /// Opens the session in its agent's process: the one of before where the agent can, else a
+    /// new one, which a notice says.
+    async fn seat(
+        &self,
+        process: &Process,
+        session: &Session,
+    ) -> Result<(String, mpsc::Receiver<Said>, Option<Capabilities>), String> {
+        let (link, facts) = (&process.link, &process.facts);
+        let known = &session.runtime_session_id;
+        let can_resume = facts.load_session || facts.resume_session;
+        let ask = |how| OpenSession {
+            cwd: PathBuf::from(&session.cwd),
+            how,
+            mcp_servers: Vec::new(),
+        };
+        let resumed = if !known.is_empty() && can_resume {
+            link.open(ask(How::Resume(known.clone()))).await.ok()
+        } else {
+            None
+        };
+        let opened = match resumed {
+            Some(opened) => opened,
+            None => {
+                let opened = link.open(ask(How::New)).await;
+                let opened = opened.map_err(|error| error.to_string())?;
+                if !known.is_empty() {
+                    self.say_forgotten(session.id).await;
+                }
+                opened
+            }
+        };
+        // Heard from the first moment on: an agent may switch its mode before it is asked anything.
+        let inbox = process.listen(session.id, &opened.session);
+        let own = |category: OptionCategory| {
+            let option = opened
+                .options
+                .iter()
+                .find(|one| category.names(&one.category));
+            option
+                .map(|option| option.current.clone())
+                .unwrap_or_default()
+        };
+        // What mode an agent begins with, and what it says of it, differs: it is always set.
+        let seat = Seat {
+            native: opened.session.clone(),
+            own_model: own(OptionCategory::Model),
+            own_effort: own(OptionCategory::Effort),
+            ..Seat::default()
+        };
+        process.take_seat(session.id, seat);
+        if let Some(commands) = process.early_commands(&opened.session) {
+            let noted =
+                self.note_agent_commands(session.id, &session.runtime, &session.cwd, commands);
+            noted.await.map_err(said)?;
+        }
+        let learned = self.learn(&session.runtime, facts, &opened).await?;
+        Ok((opened.session, inbox, Some(learned)))
+    }
+
+    /// Puts the session's mode, model and effort in force as they are wanted now; a mode that
+    /// acts unattended only with a person's word for it, as wide as it reads now.
+    ///
+    /// # Errors
+    /// Why it was not done, for a person.
+    ///
+    /// Source: contract 3.3.3, 3.6.4.
+    pub(super) async fn apply(&self, process: &Process, id: SessionId) -> Result<Applied, String> {
+        let hall = self.clone();
+        let found = self.store().read(move |db| {
+            let session = again(db, id)?;
+            let capabilities = hall.capabilities_in(db, &session.runtime)?;
+            let standing = standing(db, &session)?;
+            Ok((session, capabilities, standing))
+        });
+        let (session, capabilities, standing) = found.await.map_err(said)?.value;
+        if !session.permission_mode.is_empty() {
+            let mode = capabilities.mode(&session.permission_mode);
+            let mode = mode.map_err(|refusal| said(refusal.into()))?;
+            may_use(mode, false, &standing).map_err(|_| {
+                let mode = &mode.label;
+                format!(
+                    "AUTONOMY_NOT_ACKNOWLEDGED: the mode {mode} acts unattended, and nobody said \
+                     that it may; choose it once more or another one"
+                )
+            })?;
+            set_mode(process, id, &mode.native).await?;
+        }
+        let seat = process.seat(id).unwrap_or_default();
+        for (category, wanted, known, own) in [
+            (
+                OptionCategory::Model,
+                &session.model,
+                seat.model,
+                seat.own_model,
+            ),
+            (
+                OptionCategory::Effort,
+                &session.effort,
+                seat.effort,
+                seat.own_effort,
+            ),
+        ] {
+            if *wanted != known {
+                let value = if wanted.is_empty() { &own } else { wanted };
+                set_option(process, id, category, (wanted, value)).await?;
+            }
+        }
+        Ok(Applied::of(&session))
+    }
+
+    async fn say_forgotten(&self, session: SessionId) {
+        let now = self.now();
+        let text = "The agent could not take its earlier conversation up again; it does not \
+                    remember what was said before.";
+        let told = self.insist(move |tx| super::notice(tx, session, "history_lost", text, now));
+        if told.await.is_err() {
+            tracing::warn!(%session, "a lost history could not be told");
+        }
+    }
+
+    /// Keeps what a runtime said of itself; answers what it can do.
+    async fn learn(
+        &self,
+        kind: &str,
+        facts: &acp::Initialized,
+        opened: &acp::Opened,
+    ) -> Result<Capabilities, String> {
+        let probed = crate::runtimes::probed(facts, opened);
+        let (hall, kind, now) = (self.clone(), kind.to_owned(), self.now());
+        self.store()
+            .write(move |tx| {
+                note_probed(tx, hall.runtimes(), &kind, probed, None, now)?;
+                hall.capabilities_in(tx, &kind)
+            })
+            .await
+            .map_err(said)
+    }
+}
+
+/// Sets the mode at the agent, unless it is known to be in force; a runtime without modes of its
+/// own has none to set.
+async fn set_mode(process: &Process, id: SessionId, native: &str) -> Result<(), String> {
+    let Some(seat) = process.seat(id) else {
+        return Err("the session is not open in its agent".to_owned());
+    };
+    if native.is_empty() || seat.mode.as_deref() == Some(native) {
+        return Ok(());
+    }
+    // Until the agent answers, nobody knows which one is in force.
+    process.amend_seat(id, |seat| seat.mode = None);
+    let set = process.link.set_mode(&seat.native, native).await;
+    set.map_err(|error| {
+        format!("MODE_NOT_APPLIED: the agent did not take the mode {native}: {error}")
+    })?;
+    process.amend_seat(id, |seat| seat.mode = Some(native.to_owned()));
+    Ok(())
+}
+
+/// Sets a model or effort at the agent: `value`, which stands for what is `wanted`.
+async fn set_option(
+    process: &Process,
+    id: SessionId,
+    category: OptionCategory,
+    (wanted, value): (&str, &str),
+) -> Result<(), String> {
+    let seat = process.seat(id).unwrap_or_default();
+    let set = process.link.set_option(&seat.native, category, value).await;
+    match set {
+        Ok(()) => {}
+        Err(LinkError::NotOffered(what)) => {
+            return Err(format!("the agent does not let {what} be chosen"));
+        }
+        Err(error) => return Err(format!("the agent did not take {value}: {error}")),
+    }
+    process.amend_seat(id, |seat| match category {
+        OptionCategory::Effort => seat.effort = wanted.to_owned(),
+        OptionCategory::Model | OptionCategory::Mode => seat.model = wanted.to_owned(),
+    });
+    Ok(())
+}
+
+/// What a refusal or fault says to a person who looks at a session.
+fn said(error: Error) -> String {
+    match error {
+        Error::Refusal(refusal) => format!("{refusal:?}"),
+        Error::Fault(fault) => fault.to_string(),
+        Error::Repeated(_) => String::new(),
+    }
+}

@@ -1,0 +1,82 @@
+//! Tokens of agents.
+
+use guildhall_domain::{
+    Moment,
+    agents::{Agent, AgentState, ResponseMode},
+    authors::{Author, AuthorKind},
+    ids::{AgentId, AuthorId, TokenId},
+    tokens::{Token, TokenOrigin},
+};
+use guildhall_store::{Store, agents, authors, tokens};
+use guildhall_world::scratch::Scratch;
+
+const AGENT: AgentId = AgentId::from_bytes([1; 16]);
+
+fn agent() -> Agent {
+    Agent {
+        id: AGENT,
+        author_id: AuthorId::from_bytes([2; 16]),
+        handle: None,
+        name: "Ada".to_owned(),
+        description: String::new(),
+        runtime: "rehearsal".to_owned(),
+        cwd: "/work".to_owned(),
+        response_mode: ResponseMode::Engaged,
+        permission_mode: String::new(),
+        model: String::new(),
+        effort: String::new(),
+        state: AgentState::Ready,
+        live_process: false,
+        created_at: Moment::from_millis(0),
+        updated_at: Moment::from_millis(0),
+    }
+}
+
+fn token(byte: u8, origin: TokenOrigin) -> Token {
+    Token {
+        id: TokenId::from_bytes([byte; 16]),
+        agent_id: AGENT,
+        label: "one".to_owned(),
+        origin,
+        session_id: None,
+        created_at: Moment::from_millis(0),
+        last_used_at: None,
+        revoked_at: None,
+    }
+}
+
+#[tokio::test]
+async fn only_the_live_tokens_of_processes_are_revoked_together() {
+    let scratch = Scratch::new("tokens");
+    let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
+    let now = Moment::from_millis(5);
+    let (revoked, again, left) = store
+        .write(move |tx| {
+            let agent = agent();
+            let author = Author::new(agent.author_id, AuthorKind::Agent, agent.name.clone());
+            authors::insert(tx, &author)?;
+            agents::insert(tx, &agent)?;
+            for (byte, origin) in [
+                (1, TokenOrigin::Spawn),
+                (2, TokenOrigin::Person),
+                (3, TokenOrigin::Spawn),
+            ] {
+                tokens::insert(tx, &token(byte, origin), &[byte; 32])?;
+            }
+            tokens::revoke(tx, TokenId::from_bytes([3; 16]), now)?;
+            let revoked = tokens::revoke_spawned(tx, now)?;
+            let again = tokens::revoke_spawned(tx, now)?;
+            let left = tokens::of_agent(tx, AGENT)?;
+            let left = left.into_iter().filter(|token| token.revoked_at.is_none());
+            Ok((
+                revoked,
+                again,
+                left.map(|token| token.id).collect::<Vec<_>>(),
+            ))
+        })
+        .await
+        .unwrap();
+    assert_eq!(revoked, [(AGENT, TokenId::from_bytes([1; 16]))]);
+    assert_eq!(again, []);
+    assert_eq!(left, [TokenId::from_bytes([2; 16])]);
+}
