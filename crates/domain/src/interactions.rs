@@ -22,7 +22,7 @@ pub use asks::{Approve, Batch, Deny, SubmitAnswers};
 pub use cards::Card;
 pub use deciding::{Decided, Decision, allowing, decide, refusing};
 pub use standing::{Standing, Trigger};
-pub use words::{answer_words, grant_words};
+pub use words::{answer_words, grant_words, opaque_words};
 
 /// What kind of answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -126,7 +126,7 @@ impl Hall {
         let digests = Digests::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
-        let ((log_id, owner, has_accounts), set_roots) = store
+        let ((log_id, owner, has_accounts), set_roots, woken) = store
             .write(move |tx| {
                 let log_id = match installation::log_id(tx)? {
                     Some(known) => {
@@ -143,10 +143,9 @@ impl Hall {
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
                 crate::tokens::recover(tx, started_at)?;
-                sessions::recover(tx, started_at)?;
-                crate::turns::recover(tx, started_at)?;
+                let woken = sessions::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
-                Ok((known, settings::get(tx, &FILES_ROOTS)?.value))
+                Ok((known, settings::get(tx, &FILES_ROOTS)?.value, woken))
             })
             .await
             .map_err(as_fault)?;
@@ -190,6 +189,9 @@ impl Hall {
         crate::interactions::start(&hall);
         crate::turns::start(&hall);
         crate::watch::start(&hall);
+        for session in woken {
+            hall.wake_session(session);
+        }
         Ok(hall)
     }
 }

@@ -8,6 +8,8 @@
 -- was gone heard of a no.
 -- withdrawn_at beside a yes says that its turn was cancelled afterwards: if it reached nobody, it
 -- is not kept for later.
+-- room_turn is the room's turn that asked. words is the message that tells the agent of a yes, or
+-- of answers, that were given when it was gone.
 -- body is what the card shows and can be long: it stands last, so that reading the others does
 -- not walk its pages.
 CREATE TABLE approvals (
@@ -33,6 +35,8 @@ CREATE TABLE approvals (
   withdrawn_by     BLOB REFERENCES authors (id),
   grant_expires_at INTEGER,
   consumed_at      INTEGER,
+  room_turn        BLOB,
+  words            BLOB,
   options          TEXT NOT NULL,
   body             TEXT NOT NULL
 );
@@ -43,5 +47,6 @@ CREATE INDEX approvals_expiring ON approvals (expires_at) WHERE state = 'pending
 CREATE INDEX approvals_lapsing ON approvals (grant_expires_at) WHERE state = 'granted' AND grant_expires_at IS NOT NULL;
 CREATE INDEX approvals_by_call ON approvals (session_id, tool_call_id, kind, opened_at, id) WHERE session_id IS NOT NULL;
 CREATE INDEX approvals_used ON approvals (session_id, consumed_at) WHERE state = 'consumed';
+CREATE INDEX approvals_by_words ON approvals (words) WHERE words IS NOT NULL;
 CREATE INDEX approvals_granted ON approvals (session_id, digest) WHERE state = 'granted';
 CREATE INDEX approvals_denied_unheard ON approvals (session_id, digest) WHERE state = 'denied' AND detached_at IS NOT NULL AND consumed_at IS NULL;

@@ -2,9 +2,11 @@
 //! The queries here are those of the session kinds, `tool_call` and `question`. What may follow
 //! on what is `domain::interactions`; who may decide is `hall::interactions`.
 
+use std::collections::HashSet;
+
 use guildhall_domain::{
     Moment, Result,
-    ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
+    ids::{AgentId, ApprovalId, AuthorId, MessageId, RoomId, SessionId, TurnId},
     interactions::{ApprovalState, Card, InteractionKind, Question, Standing},
 };
 use rusqlite::Row;
@@ -17,7 +19,7 @@ use crate::{
 const COLUMNS: &str =
     "id, agent_id, session_id, room_id, tool_call_id, kind, state, digest, options,
     opened_at, parks_at, expires_at, parked_at, detached_at, decided_at, decided_by, withdrawn_at,
-    withdrawn_by, grant_expires_at";
+    withdrawn_by, grant_expires_at, room_turn";
 
 /// The kinds that a session asks; a literal, so that the engine knows it as constant.
 const ASKED: &str = "kind IN ('tool_call', 'question')";
@@ -279,8 +281,9 @@ pub fn next_deadline(db: &Rx<'_>) -> Result<Option<Moment>> {
 pub fn insert(tx: &mut Tx<'_>, standing: &Standing, card: &Card) -> Result<()> {
     tx.run(
         "INSERT INTO approvals (id, kind, state, capability, agent_id, session_id, room_id,
-           tool_call_id, digest, opened_at, parks_at, expires_at, deny_reason, options, body)
-         VALUES ($1, $2, $3, $2, $4, $5, $6, $7, $8, $9, $10, $11, '', $12, $13)",
+           tool_call_id, digest, opened_at, parks_at, expires_at, deny_reason, room_turn, options,
+           body)
+         VALUES ($1, $2, $3, $2, $4, $5, $6, $7, $8, $9, $10, $11, '', $12, $13, $14)",
         (
             standing.id.as_bytes(),
             standing.kind.word(),
@@ -293,6 +296,7 @@ pub fn insert(tx: &mut Tx<'_>, standing: &Standing, card: &Card) -> Result<()> {
             standing.opened_at.as_millis(),
             standing.parks_at.as_millis(),
             standing.expires_at.as_millis(),
+            standing.room_turn.as_ref().map(TurnId::as_bytes),
             serde_json::to_string(&standing.options)
                 .map_err(|error| rows::broken("writing an approval", error))?,
             written(card)?,
@@ -336,6 +340,35 @@ pub fn set_deny_reason(tx: &mut Tx<'_>, id: ApprovalId, reason: &str) -> Result<
         (reason, id.as_bytes()),
     )?;
     Ok(())
+}
+
+/// Notes which message tells the agent what was decided when it was gone.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn set_words(tx: &mut Tx<'_>, id: ApprovalId, message: MessageId) -> Result<()> {
+    tx.run(
+        "UPDATE approvals SET words = $1 WHERE id = $2",
+        (message.as_bytes(), id.as_bytes()),
+    )?;
+    Ok(())
+}
+
+/// The messages that wait in queues and tell an agent of a yes it may still use at `now`, or of
+/// answers.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn words_that_wait(db: &Rx<'_>, now: Moment) -> Result<HashSet<MessageId>> {
+    let words = db.all(
+        "SELECT m.id FROM messages m JOIN approvals a ON a.words = m.id
+         WHERE m.queue_place IS NOT NULL
+           AND ((a.state = 'granted' AND a.grant_expires_at > $1)
+             OR (a.state = 'consumed' AND a.kind = 'question' AND a.withdrawn_at IS NULL))",
+        [now.as_millis()],
+        |row| rows::id(row, 0, MessageId::from_bytes),
+    )?;
+    Ok(words.into_iter().collect())
 }
 
 /// Notes when a yes was used, or a no was heard; `None` that it was not after all.
@@ -430,7 +463,7 @@ fn written(card: &Card) -> Result<String> {
 fn whole(row: &Row<'_>) -> rusqlite::Result<Whole> {
     Ok(Whole {
         standing: standing(row)?,
-        card: card(row, 19)?,
+        card: card(row, 20)?,
     })
 }
 
@@ -462,5 +495,6 @@ fn standing(row: &Row<'_>) -> rusqlite::Result<Standing> {
         withdrawn_at: maybe_moment(row, 16)?,
         withdrawn_by: maybe_id(row, 17, AuthorId::from_bytes)?,
         grant_expires_at: maybe_moment(row, 18)?,
+        room_turn: maybe_id(row, 19, TurnId::from_bytes)?,
     })
 }

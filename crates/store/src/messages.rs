@@ -96,6 +96,33 @@ pub fn queue_head(db: &Rx<'_>, session: SessionId) -> Result<Option<Waiting>> {
     )
 }
 
+/// What waits in all sessions: those of one beside each other, in order.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn queues(db: &Rx<'_>) -> Result<Vec<Waiting>> {
+    db.all(
+        "SELECT m.id, m.session_id, p.body, m.context, m.room_turn, m.author_id, m.created_at
+         FROM messages m JOIN message_parts p ON p.message_id = m.id AND p.place = 0
+         WHERE m.queue_place IS NOT NULL ORDER BY m.session_id, m.queue_place",
+        [],
+        waiting,
+    )
+}
+
+/// Lets a message that waits go before all others of its session.
+///
+/// # Errors
+/// A fault when the engine refuses the change.
+pub fn put_first(tx: &mut Tx<'_>, session: SessionId, id: MessageId) -> Result<()> {
+    tx.run(
+        "UPDATE messages SET queue_place = (SELECT MIN(queue_place) - 1 FROM messages
+           WHERE session_id = $1 AND queue_place IS NOT NULL) WHERE id = $2",
+        (session.as_bytes(), id.as_bytes()),
+    )?;
+    Ok(())
+}
+
 /// How many messages wait in a session.
 ///
 /// # Errors

@@ -63,6 +63,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Whether it waits in its session's queue for another turn there to end.
+    pub fn is_handed(&self) -> bool {
+        self.turn.state == TurnState::Held && self.turn.session_id.is_some()
+    }
+
     /// Where it stands in the room's ledger.
     pub fn place(&self) -> TurnPlace {
         TurnPlace {
@@ -251,7 +256,7 @@ pub fn answered_from(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<HashSet<(Ent
     Ok(pairs.into_iter().collect())
 }
 
-/// An agent's turn that has yet to start and answers posts of this thread scope.
+/// An agent's turn that has yet to be handed over and answers posts of this thread scope.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
@@ -264,7 +269,8 @@ pub fn pending_of(
     db.first(
         &format!(
             "{SELECT} WHERE t.room_id = $1 AND t.agent_author_id = $2
-               AND t.state IN ('collecting', 'held') AND t.thread_root_id IS $3
+               AND t.state IN ('collecting', 'held') AND t.session_id IS NULL
+               AND t.thread_root_id IS $3
              ORDER BY t.number DESC LIMIT 1"
         ),
         (
@@ -276,12 +282,13 @@ pub fn pending_of(
     )
 }
 
-/// Every turn that has yet to start, in the order of recording.
+/// Every turn that has yet to be handed over, in the order of recording.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn pending(db: &Rx<'_>) -> Result<Vec<Kept>> {
-    let order = "WHERE t.state IN ('collecting', 'held') ORDER BY t.number";
+    let order = "WHERE t.state IN ('collecting', 'held') AND t.session_id IS NULL
+        ORDER BY t.number";
     db.all(&format!("{SELECT} {order}"), [], read)
 }
 
@@ -402,20 +409,18 @@ pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
     )
 }
 
-/// The failed turn of a session that a person's late answer is for: the newest one that asked,
-/// else the newest.
+/// The room's turn that a session's turn is at work on; `None` also when a person wrote to it.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn failed_of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
-    db.first(
-        &format!(
-            "{SELECT} WHERE t.session_id = $1 AND t.state = 'failed'
-             ORDER BY t.has_asked DESC, t.number DESC LIMIT 1"
-        ),
+pub fn at_work_in(db: &Rx<'_>, session: SessionId) -> Result<Option<TurnId>> {
+    let found = db.first(
+        "SELECT m.room_turn FROM session_turns s JOIN messages m ON m.id = s.message_id
+         WHERE s.session_id = $1 AND s.ended_at IS NULL",
         [session.as_bytes()],
-        read,
-    )
+        |row| rows::maybe_id(row, 0, TurnId::from_bytes),
+    )?;
+    Ok(found.flatten())
 }
 
 /// The session that the turns of an agent in a room run in, if one ever ran.

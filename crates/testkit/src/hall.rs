@@ -316,6 +316,11 @@ impl TestHall {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
+    /// Lets agents be started and never say a word, so that a test plays their part.
+    pub fn hush_agents(&self) {
+        self.install("guildhall", "#!/bin/sh\nwhile read -r line; do :; done\n");
+    }
+
     /// Tells every task and stream to end while the door still answers.
     pub fn begin_to_stop(&self) {
         self.hall().tasks().stop();

@@ -5,7 +5,7 @@
 use super::{ApprovalState, AskOption, Card, Interaction, InteractionKind, Resolution};
 use crate::{
     Moment,
-    ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
+    ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId, TurnId},
     limits,
 };
 
@@ -129,6 +129,8 @@ pub struct Standing {
     pub withdrawn_by: Option<AuthorId>,
     /// Until when a yes to an agent that was gone may be used.
     pub grant_expires_at: Option<Moment>,
+    /// The room's turn that asked.
+    pub room_turn: Option<TurnId>,
 }
 
 /// Why an interaction is over.
@@ -172,6 +174,7 @@ impl Standing {
             withdrawn_at: None,
             withdrawn_by: None,
             grant_expires_at: None,
+            room_turn: None,
         }
     }
 

@@ -15,6 +15,12 @@ pub fn grant_words(title: &str) -> String {
     )
 }
 
+/// Tells that a call which waited, and of which nothing but its id is known, is approved now.
+pub fn opaque_words() -> &'static str {
+    "A call you asked about was approved. You had said nothing about it but its id, so that it \
+     cannot be told from others: make it again, and it will be asked about again."
+}
+
 /// Tells what was answered to questions that waited.
 pub fn answer_words(title: &str, answers: &Map<String, Value>) -> String {
     let mut words = format!(

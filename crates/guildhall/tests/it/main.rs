@@ -29,6 +29,7 @@ mod promises;
 #[cfg(feature = "real-agents")]
 mod real_agents;
 mod rehearsal;
+mod rooms_of_agents;
 mod runtimes;
 mod server;
 mod sessions;

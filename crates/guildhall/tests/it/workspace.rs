@@ -219,12 +219,22 @@ impl Workspace {
         &self,
         session: &str,
         after: u64,
+        is_enough: impl FnMut(&Value) -> bool,
+    ) -> Vec<Value> {
+        self.follow_at(&format!("/api/sessions/{session}/events"), after, is_enough)
+    }
+
+    /// Reads the events of a stream behind `after` until one is enough.
+    pub(crate) fn follow_at(
+        &self,
+        path: &str,
+        after: u64,
         mut is_enough: impl FnMut(&Value) -> bool,
     ) -> Vec<Value> {
         let mut socket = TcpStream::connect(("127.0.0.1", self.server.port())).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let request = format!(
-            "GET /api/sessions/{session}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\
              {}Last-Event-ID: {after}\r\n\r\n",
             line_of(self.server.authorization.as_deref())
         );

@@ -15,6 +15,7 @@ use guildhall_domain::{
 use guildhall_store::{
     Rx, Tx,
     approvals::{self, Whole},
+    turns,
 };
 use guildhall_world::digests::{Action, Digests};
 use serde_json::Value;
@@ -53,7 +54,11 @@ pub(crate) fn open(
     now: Moment,
 ) -> Result<Opening> {
     let digest = digest(session, call, asked, digests)?;
-    if let Some(opening) = decided_before(tx, session.id, asked, &digest, now)? {
+    let card = asked.card(session, call);
+    // Of an opaque ask nothing is known but an id, so that no word on another one reaches it.
+    if !card.opaque
+        && let Some(opening) = decided_before(tx, session.id, asked, &digest, now)?
+    {
         return Ok(opening);
     }
     let (kind, tool_call_id) = (asked.kind(), asked.tool_call_id(id));
@@ -66,7 +71,7 @@ pub(crate) fn open(
     {
         match (row.is_detached(), is_same_call(&row)) {
             (false, true) => return Ok(Opening::Refused),
-            (true, is_same) if is_same || row.digest == digest => {
+            (true, is_same) if is_same || (!card.opaque && row.digest == digest) => {
                 step(tx, &mut row, Trigger::Withdraw, None, now)?;
             }
             (false, false) | (true, _) => waiting += 1,
@@ -78,10 +83,10 @@ pub(crate) fn open(
     let whose = (session.agent_id, session.id, session.room_id);
     let mut row = Standing::asked(id, whose, kind, tool_call_id, now);
     row.digest = digest;
+    row.room_turn = turns::at_work_in(tx, session.id)?;
     if let Asked::Permission { options, .. } = asked {
         row.options.clone_from(options);
     }
-    let card = asked.card(session, call);
     approvals::insert(tx, &row, &card)?;
     let interaction = row.shown(card, now);
     let opened = Event::InteractionOpened {

@@ -12,16 +12,20 @@ use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Decider, Gate},
     events::Event,
-    ids::{ApprovalId, AuthorId, MessageId, SessionId, TurnId},
+    ids::{ApprovalId, AuthorId, MessageId, SessionId},
     interactions::{
-        self as rules, Answer, ApprovalState, Approve, Asked, Batch, Decision, Deny, Listed,
+        self as rules, Answer, ApprovalState, Approve, Asked, Batch, Card, Decision, Deny, Listed,
         Standing, SubmitAnswers, Trigger,
     },
     outcome::Thing,
     sessions::Session,
     transcript::ToolCall,
+    turns::Turn,
 };
-use guildhall_store::{Seen, Tx, approvals};
+use guildhall_store::{
+    Seen, Tx, approvals, messages,
+    sessions::{hold, is_held},
+};
 use tokio::sync::oneshot;
 
 pub use asking::Opening;
@@ -117,7 +121,8 @@ impl Hall {
     /// Says no to a tool call.
     ///
     /// # Errors
-    /// `Validation`, `NotFound`, `InteractionAlreadyResolved`.
+    /// `Validation`, also for telling an agent whose turn in a room is over; `NotFound`,
+    /// `InteractionAlreadyResolved`.
     ///
     /// Source: contract 3.8.1.
     pub async fn deny(
@@ -134,7 +139,7 @@ impl Hall {
             let settled = settle(tx, &by, session, call, &Decision::Deny, None, now)?;
             approvals::set_deny_reason(tx, settled.row.id, &ask.reason)?;
             if ask.tell_agent && !ask.reason.is_empty() {
-                tell_agent(tx, session, by.author, &ask.reason, now)?;
+                tell_agent(tx, &settled.row, by.author, &ask.reason, now)?;
             }
             Ok(settled)
         })
@@ -302,12 +307,12 @@ impl Hall {
                 if row.state != ApprovalState::Consumed || row.withdrawn_at.is_some() {
                     return Ok(());
                 }
-                let title = card.title.clone();
+                let told = card.clone();
                 if asking::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
                     let interaction = row.shown(card, now);
                     tx.append(now, None, &Event::InteractionDetached { interaction })?;
                 }
-                reopen(tx, &row, &title, &answer, now)
+                reopen(tx, &row, &told, &answer, now)
             })
             .await
     }
@@ -387,34 +392,74 @@ impl Hall {
 }
 
 /// Queues why somebody said no as the session's next message.
+///
+/// In a session of a room it is a turn of the room, which waits for the present one to end. A no
+/// to an agent that is gone starts nothing: there it waits for what a person sends next.
+///
+/// # Errors
+/// `Validation` when the agent is gone and its turn in the room with it.
 fn tell_agent(
     tx: &mut Tx<'_>,
-    session: SessionId,
+    row: &Standing,
     by: AuthorId,
     reason: &str,
     now: Moment,
 ) -> Result<()> {
-    queue_words(tx, session, (by, reason), None, now)
+    let session = row.session_id;
+    if row.room_turn.is_some() {
+        if row.is_detached() {
+            let problem = "must be false: the agent's turn is over; write it in the room";
+            return Err(Refusal::field("tellAgent", problem).into());
+        }
+        return tell_in_turn(tx, row, (by, reason), now).map(|_| ());
+    }
+    let is_at_rest = !sessions::again(tx, session)?.state.is_busy()
+        && (is_held(tx, session)? || messages::queued(tx, session)? == 0);
+    queue_words(tx, session, (by, reason), None, now)?;
+    if row.is_detached() && is_at_rest {
+        hold(tx, session, true)?;
+    }
+    Ok(())
 }
 
-/// Queues a person's words before all others.
+/// Queues a person's words before all others, or behind them where they wait for another turn.
 fn queue_words(
     tx: &mut Tx<'_>,
     session: SessionId,
     (author, words): (AuthorId, &str),
-    room_turn: Option<TurnId>,
+    room_turn: Option<Turn>,
     now: Moment,
-) -> Result<()> {
+) -> Result<MessageId> {
+    let id = Hall::new_id(MessageId::from_bytes);
     let message = NewMessage {
-        id: Hall::new_id(MessageId::from_bytes),
+        id,
         session,
         author,
         content: words.to_owned(),
         context: String::new(),
-        room_turn,
-        is_first: true,
+        is_first: room_turn.as_ref().is_none_or(|turn| turn.state.is_live()),
+        room_turn: room_turn.and_then(|turn| turn.id),
     };
-    sessions::enqueue(tx, message, now).map(|_| ())
+    sessions::enqueue(tx, message, now)?;
+    Ok(id)
+}
+
+/// Queues a person's words for the session that asked; what was asked in a turn of a room is
+/// told by a new turn there, whose rule is `by_person`. `None` when the agent left the room.
+fn tell_in_turn(
+    tx: &mut Tx<'_>,
+    row: &Standing,
+    words: (AuthorId, &str),
+    now: Moment,
+) -> Result<Option<MessageId>> {
+    let turn = match row.room_turn {
+        None => None,
+        Some(asked) => match turns::reopen_by_person(tx, asked, now)? {
+            Some(turn) => Some(turn),
+            None => return Ok(None),
+        },
+    };
+    queue_words(tx, row.session_id, words, turn, now).map(Some)
 }
 
 /// Opens the session of a decision again whose agent is gone, and tells it that it may repeat the
@@ -422,33 +467,25 @@ fn queue_words(
 fn reopen(
     tx: &mut Tx<'_>,
     row: &Standing,
-    title: &str,
+    card: &Card,
     answer: &Answer,
     now: Moment,
 ) -> Result<()> {
     let words = match (row.state, answer) {
-        (ApprovalState::Granted, _) => rules::grant_words(title),
-        (ApprovalState::Consumed, Answer::Accepted(answers)) => rules::answer_words(title, answers),
+        (ApprovalState::Granted, _) if card.opaque => rules::opaque_words().to_owned(),
+        (ApprovalState::Granted, _) => rules::grant_words(&card.title),
+        (ApprovalState::Consumed, Answer::Accepted(answers)) => {
+            rules::answer_words(&card.title, answers)
+        }
         _ => return Ok(()),
     };
-    reopen_with_words(tx, row, &words, now)
-}
-
-/// Queues `words` as the next message of the session that asked, by whoever decided; in a session
-/// of a room by a new turn, whose rule is `by_person`.
-fn reopen_with_words(tx: &mut Tx<'_>, row: &Standing, words: &str, now: Moment) -> Result<()> {
     let Some(person) = row.decided_by else {
         return Ok(());
     };
-    let room_turn = match row.room_id {
-        None => None,
-        Some(_) => match turns::reopen_by_person(tx, row.session_id, now)? {
-            Some(turn) => turn.id,
-            // The agent left the room: there is nobody to tell.
-            None => return Ok(()),
-        },
-    };
-    queue_words(tx, row.session_id, (person, words), room_turn, now)
+    match tell_in_turn(tx, row, (person, &words), now)? {
+        Some(message) => approvals::set_words(tx, row.id, message),
+        None => Ok(()),
+    }
 }
 
 /// Checks a decision and writes it with its event; one whose agent is gone opens its session
@@ -477,7 +514,7 @@ fn settle(
     if row.is_detached()
         && let Some(whole) = approvals::by_id(tx, row.id)?
     {
-        reopen(tx, &row, &whole.card.title, &answer, now)?;
+        reopen(tx, &row, &whole.card, &answer, now)?;
     }
     Ok(Settled { row, answer })
 }

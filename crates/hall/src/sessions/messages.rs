@@ -7,13 +7,13 @@ use guildhall_domain::{
     ids::{AuthorId, MessageId, SessionId, TurnId},
     limits,
     outcome::Thing,
-    sessions::{Session, SessionState},
+    sessions::{Session, SessionState, TurnOutcome},
     text::Check,
     transcript::Message,
 };
-use guildhall_store::{Rx, Seen, Tx, messages, messages::Waiting, sessions};
+use guildhall_store::{Rx, Seen, Tx, messages, messages::Waiting, sessions, turns};
 
-use super::{find, preview, require_open, title_of, touch};
+use super::{again, find, preview, require_open, title_of, touch};
 use crate::{Hall, interactions, repeats::Once};
 
 /// A message for an agent.
@@ -181,19 +181,25 @@ impl Hall {
         session: SessionId,
         message: MessageId,
     ) -> Result<Vec<Waiting>> {
-        let (by, now) = (*by.caller(), self.now());
+        let (by, now, hall) = (*by.caller(), self.now(), self.clone());
         let queue = self
             .store()
             .write(move |tx| {
                 let found = find(tx, &by, session)?;
-                let (place, _) = waiting(tx, session, message)?;
-                remove(tx, session, (message, place), Some(by.author), now)?;
+                let (place, message) = waiting(tx, session, message)?;
+                remove(tx, &message, place, Some(by.author), now)?;
                 sessions::hold(tx, session, false)?;
-                touch(tx, found, Some(by.author), now)?;
+                // The agent is started for the head of the queue.
+                if place == 1 && found.state == SessionState::Starting {
+                    hall.halt_driver(tx, found, Some(by.author), now)?;
+                } else {
+                    touch(tx, found, Some(by.author), now)?;
+                }
                 messages::queue(tx, session)
             })
             .await?;
         self.wake_session(session);
+        self.wake_turns();
         Ok(queue)
     }
 
@@ -226,7 +232,7 @@ impl Hall {
         actor: Option<AuthorId>,
         found: impl FnOnce(&Rx<'_>) -> Result<Session> + Send + 'static,
     ) -> Result<(bool, u32)> {
-        let now = self.now();
+        let (now, hall) = (self.now(), self.clone());
         let (stopped, removed, ended) = self
             .store()
             .write(move |tx| {
@@ -238,27 +244,86 @@ impl Hall {
                 };
                 let is_busy = found.state.is_busy();
                 let ended = if is_busy {
-                    interactions::withdraw_all(tx, session, actor, now)?
+                    let ended = interactions::withdraw_all(tx, session, actor, now)?;
+                    hall.halt_driver(tx, found, actor, now)?;
+                    ended
                 } else {
+                    interactions::withdraw_grants(tx, session, actor, now)?;
+                    if removed > 0 {
+                        touch(tx, found, actor, now)?;
+                    }
                     Vec::new()
                 };
-                if is_busy && found.state != SessionState::Cancelling {
-                    let stopping = Session {
-                        state: SessionState::Cancelling,
-                        ..found
-                    };
-                    touch(tx, stopping, actor, now)?;
-                } else if removed > 0 {
-                    touch(tx, found, actor, now)?;
-                }
                 Ok((is_busy, removed, ended))
             })
             .await?;
-        if stopped {
-            self.answer_withdrawn(session, &ended);
-            self.inner.live.cancel(session);
-        }
+        self.answer_withdrawn(session, &ended);
+        self.wake_turns();
         Ok((stopped, removed))
+    }
+
+    /// Stops what a session does for one turn of its room, and takes what waits for that turn
+    /// out of its queue; `also` runs in the same transaction.
+    pub(crate) async fn stop_room_turn(
+        &self,
+        session: SessionId,
+        turn: TurnId,
+        also: impl FnOnce(&mut Tx<'_>) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let (now, hall) = (self.now(), self.clone());
+        let ended = self
+            .store()
+            .write(move |tx| {
+                also(tx)?;
+                let found = again(tx, session)?;
+                let is_of_turn = |message: &Waiting| message.room_turn == Some(turn);
+                let queue = messages::queue(tx, session)?;
+                // The agent is started for the head of the queue.
+                let starts =
+                    found.state == SessionState::Starting && queue.first().is_some_and(is_of_turn);
+                let mut removed = 0;
+                for (place, message) in (1..).zip(&queue) {
+                    if is_of_turn(message) {
+                        remove(tx, message, place - removed, None, now)?;
+                        removed += 1;
+                    }
+                }
+                if starts || turns::at_work_in(tx, session)? == Some(turn) {
+                    let ended = interactions::withdraw_all(tx, session, None, now)?;
+                    hall.halt_driver(tx, found, None, now)?;
+                    return Ok(ended);
+                }
+                if removed > 0 {
+                    interactions::withdraw_grants(tx, session, None, now)?;
+                    touch(tx, found, None, now)?;
+                }
+                Ok(Vec::new())
+            })
+            .await?;
+        self.answer_withdrawn(session, &ended);
+        Ok(())
+    }
+
+    /// Has the driver of a busy session stop what it is at.
+    ///
+    /// It is told in the transaction: once that is over, the driver may be at the next message.
+    fn halt_driver(
+        &self,
+        tx: &mut Tx<'_>,
+        found: Session,
+        actor: Option<AuthorId>,
+        now: Moment,
+    ) -> Result<()> {
+        let id = found.id;
+        if found.state != SessionState::Cancelling {
+            let stopping = Session {
+                state: SessionState::Cancelling,
+                ..found
+            };
+            touch(tx, stopping, actor, now)?;
+        }
+        self.inner.live.cancel(id);
+        Ok(())
     }
 }
 
@@ -272,7 +337,11 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Moment) -> Resu
     if before >= limits::QUEUE_MAX && !message.is_first {
         return Err(Refusal::QueueFull.into());
     }
-    let queue_position = if message.is_first { 1 } else { before + 1 };
+    let queue_position = match (message.is_first, session.state) {
+        (true, SessionState::Starting) => 2.min(before + 1),
+        (true, _) => 1,
+        (false, _) => before + 1,
+    };
     let starts = queue_position == 1 && !session.state.is_busy();
     let waiting = Waiting {
         id: message.id,
@@ -283,7 +352,15 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Moment) -> Resu
         author_id: message.author,
         enqueued_at: now,
     };
+    // While the agent is started, the head of the queue is what it is started for.
+    let starting = match session.state {
+        SessionState::Starting => messages::queue_head(tx, message.session)?,
+        _ => None,
+    };
     messages::enqueue(tx, &waiting, message.is_first)?;
+    if let Some(head) = starting {
+        messages::put_first(tx, message.session, head.id)?;
+    }
     sessions::hold(tx, message.session, false)?;
     let event = Event::MessageQueued {
         session_id: message.session,
@@ -320,27 +397,32 @@ pub(super) fn clear_queue(
     let queue = messages::queue(tx, session.id)?;
     let count = u32::try_from(queue.len()).unwrap_or(u32::MAX);
     for message in queue {
-        remove(tx, session.id, (message.id, 1), actor, now)?;
+        remove(tx, &message, 1, actor, now)?;
     }
     sessions::hold(tx, session.id, false)?;
     Ok(count)
 }
 
-fn remove(
+/// Takes a message out of the queue, and ends the room's turn that it was to begin.
+pub(super) fn remove(
     tx: &mut Tx<'_>,
-    session: SessionId,
-    (message, queue_position): (MessageId, u32),
+    message: &Waiting,
+    queue_position: u32,
     actor: Option<AuthorId>,
     now: Moment,
 ) -> Result<()> {
-    messages::drop_queued(tx, message)?;
+    messages::drop_queued(tx, message.id)?;
     let event = Event::MessageRemoved {
-        session_id: session,
-        message_id: message,
+        session_id: message.session_id,
+        message_id: message.id,
         queue_position,
     };
     tx.append(now, actor, &event)?;
-    Ok(())
+    let turn = message.room_turn;
+    turn.map_or(Ok(()), |turn| {
+        let outcome = TurnOutcome::Cancelled;
+        crate::turns::ended(tx, turn, outcome, "", None, now)
+    })
 }
 
 /// A message that waits, with its place from 1.

@@ -12,10 +12,10 @@ use guildhall_store::{
     Rx, Tx, agents, messages,
     messages::Waiting,
     sessions::{self, NewTurn, TurnEnd},
-    usage,
+    turns as rooms_turns, usage,
 };
 
-use super::{again, preview, stage::Applied, touch};
+use super::{again, messages::remove, preview, stage::Applied, touch};
 use crate::turns;
 
 /// A message whose turn comes.
@@ -133,21 +133,12 @@ pub(super) fn begin(
 /// The turn did not begin because the session was stopped: its message goes.
 pub(super) fn abandon(tx: &mut Tx<'_>, job: &Job, now: Moment) -> Result<()> {
     let session = again(tx, job.session.id)?;
-    if session.state == SessionState::Closed {
-        return Ok(());
-    }
-    let waits = messages::queue_head(tx, session.id)?.is_some_and(|head| head.id == job.message.id);
-    if waits {
-        messages::drop_queued(tx, job.message.id)?;
-        let event = Event::MessageRemoved {
-            session_id: session.id,
-            message_id: job.message.id,
-            queue_position: 1,
-        };
-        tx.append(now, None, &event)?;
-    }
+    take_out(tx, job, now)?;
     if let Some(turn) = job.message.room_turn {
         turns::ended(tx, turn, TurnOutcome::Cancelled, "", None, now)?;
+    }
+    if session.state == SessionState::Closed {
+        return Ok(());
     }
     let idle = Session {
         state: SessionState::Idle,
@@ -155,6 +146,15 @@ pub(super) fn abandon(tx: &mut Tx<'_>, job: &Job, now: Moment) -> Result<()> {
         ..session
     };
     touch(tx, idle, None, now).map(|_| ())
+}
+
+/// Takes a message whose turn did not begin out of the queue, if it is still there.
+fn take_out(tx: &mut Tx<'_>, job: &Job, now: Moment) -> Result<()> {
+    let head = messages::queue_head(tx, job.session.id)?;
+    match head.filter(|head| head.id == job.message.id) {
+        Some(head) => remove(tx, &head, 1, None, now),
+        None => Ok(()),
+    }
 }
 
 /// The turn could not begin: its message waits at the head of the queue until a person acts.
@@ -166,8 +166,8 @@ pub(super) fn start_failed(tx: &mut Tx<'_>, job: &Job, why: &str, now: Moment) -
     match job.message.room_turn {
         // A room's post is there to be read again; its turn says what happened.
         Some(turn) => {
-            messages::drop_queued(tx, job.message.id)?;
             turns::ended(tx, turn, TurnOutcome::Failed, "", Some(why), now)?;
+            take_out(tx, job, now)?;
         }
         None => sessions::hold(tx, session.id, true)?,
     }
@@ -220,13 +220,19 @@ pub(super) fn finish(
 ) -> Result<()> {
     let session = again(tx, job.session.id)?;
     let answer = messages::answer_of(tx, session.id, turn)?;
-    let Some(usage) = close_turn(tx, &session, turn, &end, now)? else {
+    let usage = close_turn(tx, &session, turn, &end, now)?;
+    if let Some(room_turn) = job.message.room_turn {
+        // What a turn says that was ended from outside reaches no room.
+        let (outcome, said) = match usage {
+            Some(_) => (end.outcome, answer.as_str()),
+            None => (TurnOutcome::Cancelled, ""),
+        };
+        let error = Some(end.why.as_str()).filter(|why| !why.is_empty());
+        turns::ended(tx, room_turn, outcome, said, error, now)?;
+    }
+    let Some(usage) = usage else {
         return Ok(());
     };
-    if let Some(room_turn) = job.message.room_turn {
-        let error = Some(end.why.as_str()).filter(|why| !why.is_empty());
-        turns::ended(tx, room_turn, end.outcome, &answer, error, now)?;
-    }
     if session.state == SessionState::Closed {
         return Ok(());
     }
@@ -252,17 +258,22 @@ pub(super) fn finish(
     touch(tx, ended, None, now).map(|_| ())
 }
 
-/// Ends the turn that a session has, if it has one, from outside its driver.
+/// Ends the turn that a session has, if it has one, from outside its driver, and the room's turn
+/// that it is.
 pub(super) fn interrupt(
     tx: &mut Tx<'_>,
     session: &Session,
     outcome: TurnOutcome,
     now: Moment,
 ) -> Result<()> {
-    if let Some((turn, _)) = sessions::open_turn(tx, session.id)? {
-        close_turn(tx, session, turn, &End::plain(outcome, ""), now)?;
-    }
-    Ok(())
+    let Some((turn, _)) = sessions::open_turn(tx, session.id)? else {
+        return Ok(());
+    };
+    let room_turn = rooms_turns::at_work_in(tx, session.id)?;
+    close_turn(tx, session, turn, &End::plain(outcome, ""), now)?;
+    room_turn.map_or(Ok(()), |room_turn| {
+        turns::ended(tx, room_turn, outcome, "", None, now)
+    })
 }
 
 /// Ends a turn's rows and tells of it; answers what the session used, `None` when the turn had

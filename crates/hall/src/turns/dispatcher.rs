@@ -34,8 +34,8 @@ const REST_MAX: Duration = Duration::from_secs(1);
 struct Look {
     /// Sessions that were handed a turn.
     wake: Vec<SessionId>,
-    /// Sessions whose turn ended before they did.
-    cancel: Vec<SessionId>,
+    /// Turns that ended before their sessions did.
+    cancel: Vec<(SessionId, TurnId)>,
     /// Who works, and where.
     working: Vec<(TurnId, RoomId, AuthorId)>,
     /// When something is due; `None` while nothing is left.
@@ -66,13 +66,17 @@ impl Hall {
         }
         self.look_for_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
-        let look = self
+        let mut look = self
             .store()
             .write(move |tx| look(tx, &registry, now))
             .await?;
         // A session is told to stop before it is told of its next turn.
-        for session in &look.cancel {
-            handing::cancel(self, *session).await?;
+        for (session, turn) in &look.cancel {
+            if let Err(error) = handing::cancel(self, *session, *turn).await {
+                tracing::error!(%turn, ?error, "a session was not stopped; trying again");
+                let again = now.plus_seconds(1);
+                look.next = Some(look.next.map_or(again, |next| next.min(again)));
+            }
         }
         for session in &look.wake {
             handing::wake(self, *session);
@@ -86,10 +90,10 @@ fn look(tx: &mut Tx<'_>, registry: &Registry, now: Moment) -> Result<Look> {
     for kept in turns::live(tx)? {
         watch(tx, kept, now)?;
     }
-    for mut kept in turns::to_cancel(tx)? {
-        look.cancel.extend(kept.turn.session_id);
-        kept.to_cancel = false;
-        turns::update(tx, &kept)?;
+    for kept in turns::to_cancel(tx)? {
+        let session = kept.turn.session_id;
+        look.cancel
+            .extend(session.map(|session| (session, kept.id)));
     }
     let mut dues = Vec::new();
     for mut kept in turns::pending(tx)? {

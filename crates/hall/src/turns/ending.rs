@@ -1,11 +1,11 @@
 //! Ending: what sessions tell of their turns, and everything that ends one from outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use guildhall_domain::{
     Moment, Result,
     entries::NoticeCode,
-    ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
+    ids::{AuthorId, EntryId, RoomId, TurnId},
     limits,
     sessions::TurnOutcome,
     turns::{Turn, TurnClock, TurnRule, TurnState},
@@ -22,12 +22,19 @@ use serde_json::json;
 use super::ledger;
 use crate::Hall;
 
-/// Notes that a turn's message was handed to the agent: its clock begins now.
+/// Notes that a turn's message was handed to the agent: its clock begins now, and one that waited
+/// in its session's queue runs from now on.
 pub(crate) fn began(tx: &mut Tx<'_>, turn: TurnId, now: Moment) -> Result<()> {
-    let kept = turns::by_id(tx, turn)?;
-    let Some(mut kept) = kept.filter(|kept| kept.turn.state == TurnState::Running) else {
+    let Some(mut kept) = turns::by_id(tx, turn)? else {
         return Ok(());
     };
+    if kept.is_handed() {
+        kept.taken_at = Some(now);
+        ledger::resume(tx, &mut kept, now)?;
+    }
+    if kept.turn.state != TurnState::Running {
+        return Ok(());
+    }
     kept.clock = TurnClock::default();
     kept.clock.run(now);
     turns::update(tx, &kept)
@@ -76,10 +83,11 @@ pub(crate) fn ended(
     // What the agent wrote to its standard error is for those who may see its session.
     let error = error.map(acp::in_short);
     let kept = turns::by_id(tx, turn)?;
-    let Some(mut kept) = kept.filter(|kept| kept.turn.state.is_live()) else {
+    let Some(mut kept) = kept.filter(|kept| kept.turn.state.is_live() || kept.is_handed()) else {
         return Ok(());
     };
-    if kept.turn.state == TurnState::Waiting {
+    let has_begun = kept.turn.state != TurnState::Held || outcome != TurnOutcome::Cancelled;
+    if kept.turn.state != TurnState::Running && has_begun {
         ledger::resume(tx, &mut kept, now)?;
     }
     let says_nothing = reply.trim().is_empty();
@@ -166,17 +174,20 @@ pub(super) fn fail(
     ledger::notice(tx, room, code, Some(agent), text, data, now)
 }
 
-/// Opens a turn anew because a person approved what its agent asked before it was gone: in the
-/// same room, thread and cascade, for the message that tells the agent so. `None` when the
-/// session has no failed turn of a room, or its agent can no longer write there.
+/// Opens a turn anew for what a person says to what its agent asked in `asked`: in the same
+/// room, thread and cascade, for the message that tells the agent. `None` when the agent can no
+/// longer write there.
+///
+/// An agent has one live turn a room: while it has another one there, this one is held, and runs
+/// when its session takes the message up.
 ///
 /// Source: contract 2.10, "Restart", and 3.8.3.
 pub(crate) fn reopen_by_person(
     tx: &mut Tx<'_>,
-    session: SessionId,
+    asked: TurnId,
     now: Moment,
 ) -> Result<Option<Turn>> {
-    let Some(before) = turns::failed_of_session(tx, session)? else {
+    let Some(before) = turns::by_id(tx, asked)? else {
         return Ok(None);
     };
     let turn = &before.turn;
@@ -190,14 +201,21 @@ pub(crate) fn reopen_by_person(
         return Ok(None);
     }
     let id = Hall::new_id(TurnId::from_bytes);
+    let (_, is_busy) = turns::at_work(tx, turn.agent_author_id, turn.room_id)?;
+    let (state, rule) = if is_busy {
+        (TurnState::Held, TurnRule::AgentBusy)
+    } else {
+        (TurnState::Running, TurnRule::ByPerson)
+    };
+    let begun = (!is_busy).then_some(now);
     let turn = Turn {
         id: Some(id),
-        state: TurnState::Running,
-        rule: TurnRule::ByPerson,
+        state,
+        rule,
         limit: None,
         reply_entry_id: None,
         created_at: now,
-        started_at: Some(now),
+        started_at: begun,
         ended_at: None,
         ..before.turn
     };
@@ -206,10 +224,10 @@ pub(crate) fn reopen_by_person(
         id,
         by_person: true,
         due_at: None,
-        taken_at: Some(now),
+        taken_at: begun,
         clock: TurnClock {
             spent_ms: 0,
-            since: Some(now),
+            since: begun,
         },
         is_late: false,
         has_asked: false,
@@ -251,7 +269,7 @@ pub(super) fn halt(
 
 /// Stops one turn; its session is told by the dispatcher, after the commit.
 fn stop(tx: &mut Tx<'_>, mut kept: Kept, now: Moment) -> Result<()> {
-    kept.to_cancel = kept.turn.state.is_live() && kept.turn.session_id.is_some();
+    kept.to_cancel = kept.turn.session_id.is_some();
     ledger::go(tx, &mut kept, TurnRule::Halted, now)?;
     Ok(())
 }
@@ -260,7 +278,7 @@ fn stop(tx: &mut Tx<'_>, mut kept: Kept, now: Moment) -> Result<()> {
 /// start is refused by `rule`.
 fn end(tx: &mut Tx<'_>, open: Vec<Kept>, rule: TurnRule, now: Moment) -> Result<()> {
     for mut kept in open {
-        if kept.turn.state.is_live() {
+        if kept.turn.state.is_live() || kept.is_handed() {
             stop(tx, kept, now)?;
         } else {
             ledger::refuse(tx, &mut kept, rule, None, now)?;
@@ -308,10 +326,11 @@ pub(crate) fn quiet(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Moment)
     Ok(())
 }
 
-/// Fails what ran when the server ended, with one notice for each room; the rest resumes.
+/// Fails what ran when the server ended, with one notice for each room; the rest resumes, and so
+/// do those of `resumed`, whose messages no agent has been handed.
 ///
 /// Source: contract 2.10, "Restart".
-pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+pub(crate) fn recover(tx: &mut Tx<'_>, resumed: &HashSet<TurnId>, now: Moment) -> Result<()> {
     for mut kept in turns::to_cancel(tx)? {
         // Its session ended with the server.
         kept.to_cancel = false;
@@ -319,6 +338,9 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
     }
     let mut rooms: BTreeMap<RoomId, Vec<Turn>> = BTreeMap::new();
     for mut kept in turns::live(tx)? {
+        if resumed.contains(&kept.id) {
+            continue;
+        }
         ledger::go(tx, &mut kept, TurnRule::ServerRestart, now)?;
         rooms.entry(kept.turn.room_id).or_default().push(kept.turn);
     }

@@ -5,7 +5,7 @@ use guildhall_domain::{
     Moment, Result,
     ids::{AgentId, AuthorId, MessageId, RoomId, SessionId, TurnId},
 };
-use guildhall_store::Tx;
+use guildhall_store::{Tx, turns};
 
 use crate::{
     Hall,
@@ -23,7 +23,6 @@ pub(super) struct Handing {
     pub(super) room: RoomId,
     /// Whose session it is.
     pub(super) agent: AgentId,
-    /// The author that agent writes as.
     /// Who wrote the last post.
     pub(super) author: AuthorId,
     /// That post's text, byte-exact.
@@ -57,8 +56,15 @@ pub(super) fn wake(hall: &Hall, session: SessionId) {
     hall.wake_session(session);
 }
 
-/// Stops what a session works on, and drops what waits there, after the commit that ended it.
-pub(super) async fn cancel(hall: &Hall, session: SessionId) -> Result<()> {
-    let stopped = hall.stop_turn(session, false, None, move |db| sessions::again(db, session));
-    stopped.await.map(|_| ())
+/// Stops what a session works on for a turn that ended before it did, and takes what waits for
+/// that turn out of its queue; what it does for others goes on.
+pub(super) async fn cancel(hall: &Hall, session: SessionId, turn: TurnId) -> Result<()> {
+    hall.stop_room_turn(session, turn, move |tx| {
+        let Some(mut kept) = turns::by_id(tx, turn)? else {
+            return Ok(());
+        };
+        kept.to_cancel = false;
+        turns::update(tx, &kept)
+    })
+    .await
 }

@@ -95,7 +95,8 @@ impl Hall {
                     sight::room(tx, &by, room)?;
                     let mut kept =
                         turns::find(tx, room, 0, id)?.ok_or(Refusal::NotFound(Thing::Turn))?;
-                    if !matches!(kept.turn.state, TurnState::Refused | TurnState::Held) {
+                    let waits = matches!(kept.turn.state, TurnState::Refused | TurnState::Held);
+                    if !waits || kept.is_handed() {
                         return Err(Refusal::TurnNotRunnable.into());
                     }
                     starting::by_person(tx, &registry, &mut kept, now)?;

@@ -62,13 +62,7 @@ impl Hall {
                     reply,
                     error,
                 } => ending::ended(tx, turn, outcome, &reply, error.as_deref(), now),
-                Played::Reopened => {
-                    let kept = guildhall_store::turns::by_id(tx, turn)?;
-                    if let Some(session) = kept.and_then(|kept| kept.turn.session_id) {
-                        ending::reopen_by_person(tx, session, now)?;
-                    }
-                    Ok(())
-                }
+                Played::Reopened => ending::reopen_by_person(tx, turn, now).map(|_| ()),
             })
             .await?;
         self.wake_turns();

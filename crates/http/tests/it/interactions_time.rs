@@ -1,10 +1,14 @@
 //! Interactions and time: what is parked, what expires, what survives its agent and the server.
 //! Source: contract 3.8.2, 3.8.3.
 
-use guildhall_domain::{interactions::Answer, sessions::Session};
+use guildhall_domain::{
+    ids::SessionId,
+    interactions::{Answer, Asked},
+    sessions::Session,
+};
 use guildhall_hall::interactions::Opening;
-use guildhall_testkit::{EventLog, TestHall, call};
-use serde_json::{Value, json};
+use guildhall_testkit::{TestHall, call, usual_options};
+use serde_json::json;
 
 use crate::interactions::{approve, at, deny, selected};
 
@@ -18,14 +22,6 @@ async fn again(t: &TestHall, session: &Session, id: &str, command: &str) -> Open
 
 fn is_granted(opening: &Opening) -> bool {
     matches!(opening, Opening::Granted { option_id } if option_id == "once")
-}
-
-/// The one ask that ended since, whatever the session itself went through meanwhile.
-fn resolved(events: &mut EventLog) -> Value {
-    let mut ended = events.all();
-    ended.retain(|event| event["type"] == "interaction_resolved");
-    assert_eq!(ended.len(), 1, "{ended:?}");
-    ended[0]["data"].clone()
 }
 
 #[tokio::test]
@@ -115,7 +111,13 @@ async fn a_restart_keeps_the_card_and_its_deadline_and_a_yes_then_waits_for_the_
     let yes = json!({"toolCallId": "c1", "digest": digest});
     let answered = t.owner().post(&at(&session, "approve"), yes).await.ok(200);
     assert_eq!(answered, json!({"ok": true}));
-    assert_eq!(resolved(&mut events)["resolution"], "approved");
+    let told = events.all();
+    let types: Vec<_> = told.iter().map(|event| &event["type"]).collect();
+    assert_eq!(
+        types,
+        ["interaction_resolved", "message_queued", "session_updated"]
+    );
+    assert_eq!(told[0]["data"]["resolution"], "approved");
     // Anything else is asked about; exactly this is allowed once, under whatever id.
     assert!(matches!(
         again(&t, &session, "c2", "pwd").await,
@@ -183,7 +185,10 @@ async fn a_grant_dies_with_a_cancel_and_belongs_to_its_session_alone() {
     ));
     let mut events = t.events();
     t.hall().withdraw_asks(session.id, None).await.unwrap();
-    assert_eq!(resolved(&mut events)["resolution"], "cancelled");
+    assert_eq!(
+        events.next("interaction_resolved")["resolution"],
+        "cancelled"
+    );
     assert!(matches!(
         again(&t, &session, "c2", "ls").await,
         Opening::Asked(_)
@@ -260,4 +265,60 @@ async fn a_card_whose_agent_is_gone_makes_place_when_the_same_is_asked_again() {
     let changed = t.hall().ask_changed(session.clone(), call("c8", "pwd"));
     changed.await.unwrap();
     events.none();
+}
+
+#[tokio::test]
+async fn a_word_on_a_call_of_which_nothing_is_known_reaches_no_other_one() {
+    let t = TestHall::open().await;
+    let session = t.session(&t.agent("ada").await);
+    let opaque = async |id: &str| {
+        let asked = Asked::Permission {
+            tool_call_id: id.to_owned(),
+            options: usual_options(),
+        };
+        t.pose(&session, None, asked).await
+    };
+    for (ids, is_yes) in [(["c1", "c2"], true), (["c3", "c4"], false)] {
+        drop(opaque(ids[0]).await);
+        t.hall().agent_left(session.id).await.unwrap();
+        let owner = t.owner();
+        let decided = if is_yes {
+            approve(&owner, &session, ids[0]).await
+        } else {
+            deny(&owner, &session, ids[0]).await
+        };
+        decided.ok(200);
+        let next = opaque(ids[1]).await.opening;
+        assert!(matches!(next, Opening::Asked(_)), "{next:?}");
+    }
+    assert_eq!(t.pending().await.len(), 2, "each is decided for itself");
+}
+
+#[tokio::test]
+async fn a_yes_that_the_end_of_the_server_cut_short_is_told_at_the_next_start() {
+    let mut t = TestHall::open().await;
+    t.hush_agents();
+    let ada = t.agent("ada").await;
+    let ask = json!({"cwd": t.folder("ada"), "runtime": "rehearsal"});
+    let opened = t.owner().post("/api/sessions", ask).await.ok(201);
+    let session = Session {
+        id: SessionId::parse(opened["id"].as_str().unwrap()).unwrap(),
+        ..t.session(&ada)
+    };
+    t.seed_ask(&session, "c1", "ls").await.dies();
+    t.hall().agent_left(session.id).await.unwrap();
+    // From here on nothing is begun.
+    t.begin_to_stop();
+    approve(&t.owner(), &session, "c1").await.ok(200);
+    t.restart().await;
+    let path = format!("/api/sessions/{}/events", session.id);
+    let mut events = t.stream(&t.owner(), &path, None).await;
+    let snapshot = events.expect("snapshot").await;
+    let mut state = snapshot.data["session"]["state"].clone();
+    while state != "starting" {
+        let frame = events.next().await;
+        if frame.event == "session_updated" {
+            state = frame.inner()["session"]["state"].clone();
+        }
+    }
 }

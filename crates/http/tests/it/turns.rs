@@ -22,6 +22,7 @@ pub(crate) async fn reply(by: &Caller, room: &str, words: &str, root: Option<&st
 
 /// A channel with these agents, which answer there as told.
 pub(crate) async fn room_of(t: &TestHall, agents: &[(&Caller, &str)]) -> String {
+    t.hush_agents();
     let members: Vec<&Caller> = agents.iter().map(|(agent, _)| *agent).collect();
     let room = t.channel(&t.owner(), "Ops", &members).await;
     for (agent, mode) in agents {

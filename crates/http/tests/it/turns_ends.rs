@@ -284,19 +284,63 @@ async fn after_a_restart_what_waited_resumes_and_what_ran_has_failed() {
             started += 1;
         }
     }
-    // A person approves what bob had asked: it goes on in a turn of its own, beside the one
-    // that runs meanwhile.
+    // A person approves what bob had asked: it goes on in a turn of its own, once bob is done
+    // with what runs meanwhile.
     play(&t, &ran[1], Played::Reopened).await;
-    let running = ledger(&owner, &room, "&state=running").await;
-    let running = running["turns"].as_array().unwrap();
-    let by_person = running.iter().find(|turn| turn["rule"] == "by_person");
-    let reopened = by_person.unwrap().clone();
+    let held = ledger(&owner, &room, "&state=held").await;
+    let reopened = held["turns"][0].clone();
     assert_ne!(reopened["id"], ran[1]["id"]);
-    for field in ["triggerEntryIds", "cascadeRootId", "depth", "agentAuthorId"] {
-        assert_eq!(reopened[field], ran[1][field], "{field}");
+    for field in [
+        "triggerEntryIds",
+        "cascadeRootId",
+        "depth",
+        "agentAuthorId",
+        "sessionId",
+    ] {
+        assert_eq!(reopened[field], turn(&t, &ran[1]).await[field], "{field}");
     }
+    // Its message waits already: no post joins it, nobody has it run, and none starts before it.
+    let later = post(&owner, &room, "later").await;
+    assert_ne!(later[1]["id"], reopened["id"]);
+    let run = format!("/api/rooms/{room}/turns/{}/run", text(&reopened["id"]));
+    let refused = owner.post(&run, json!({})).await;
+    refused.refused(409, "TURN_NOT_RUNNABLE");
+    play(&t, &waits[1], says("")).await;
+    due(&t).await;
+    assert_eq!(stands(&t, &later[1]).await, ["held", "agent_busy"]);
+    play(&t, &reopened, Played::Began).await;
+    assert_eq!(stands(&t, &reopened).await, ["running", "by_person"]);
     play(&t, &reopened, says("done")).await;
     assert_eq!(stands(&t, &reopened).await, ["answered", "done"]);
+    look(&t).await;
+    assert_eq!(stands(&t, &later[1]).await, ["running", "started"]);
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_in_its_session_is_stopped_by_a_halt_and_by_the_end_of_its_message() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let ada = t.agent("ada").await;
+    let room = room_of(&t, &[(&ada, "always")]).await;
+    let first = post(&owner, &room, "go").await.remove(0);
+    due(&t).await;
+    play(&t, &first, Played::Awaits).await;
+    for is_halted in [true, false] {
+        play(&t, &first, Played::Reopened).await;
+        let held = ledger(&owner, &room, "&state=held").await["turns"][0].clone();
+        if is_halted {
+            let path = format!("/api/rooms/{room}/halt");
+            owner.post(&path, json!({})).await.ok(200);
+        } else {
+            play(&t, &held, ends(TurnOutcome::Cancelled, "", None)).await;
+        }
+        assert_eq!(stands(&t, &held).await, ["stopped", "halted"]);
+        look(&t).await;
+        if is_halted {
+            post(&owner, &room, "again").await;
+            due(&t).await;
+        }
+    }
 }
 
 #[tokio::test]

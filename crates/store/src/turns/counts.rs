@@ -13,13 +13,17 @@ use crate::{
     rows::{self, count, maybe_moment, stored},
 };
 
-/// How many turns of an agent run or wait, and whether one of them is in this room.
+/// How many turns of an agent run or wait, and whether one of them is in this room, or one waits
+/// there in its session's queue.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn at_work(db: &Rx<'_>, agent: AuthorId, room: RoomId) -> Result<(u64, bool)> {
     db.one(
-        "SELECT COUNT(*), COALESCE(MAX(room_id = $1), 0) FROM turns
+        "SELECT COUNT(*), COALESCE(MAX(room_id = $1), 0) OR EXISTS (
+             SELECT 1 FROM turns WHERE room_id = $1 AND agent_author_id = $2
+             AND state IN ('collecting', 'held') AND session_id IS NOT NULL)
+         FROM turns
          WHERE agent_author_id = $2 AND state IN ('running', 'waiting')",
         (room.as_bytes(), agent.as_bytes()),
         |row| Ok((count(row, 0)?, row.get(1)?)),
