@@ -72,6 +72,19 @@ impl EventLog {
         events[0]["data"].clone()
     }
 
+    /// Demands that exactly one thing called `name` happened since, whatever else did; answers its
+    /// data.
+    #[track_caller]
+    pub fn the(&mut self, name: &str) -> Value {
+        let events = self.all();
+        let of: Vec<_> = events
+            .iter()
+            .filter(|event| event["type"] == name)
+            .collect();
+        assert_eq!(of.len(), 1, "one {name} in {events:?}");
+        of[0]["data"].clone()
+    }
+
     /// Demands that nothing happened since.
     #[track_caller]
     pub fn none(&mut self) {

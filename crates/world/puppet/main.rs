@@ -235,11 +235,13 @@ fn say_text(session: &str, text: &str) {
     );
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers make it on the spot")]
 fn say(session: &str, update: Value) {
     write(&json!({"jsonrpc": "2.0", "method": "session/update",
         "params": {"sessionId": session, "update": update}}));
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers make it on the spot")]
 fn reply(id: &Value, result: Value) {
     write(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
 }

@@ -120,6 +120,13 @@ async fn each_agent_is_the_pinned_version_and_goes_on_after_its_process() {
         assert!(about["agentCapabilities"]["sessionCapabilities"]["resume"].is_object());
         let session = stage.session(&mut client).await;
         client.prompt(&session, "#say first").await?;
+        // Claude Code writes its transcript a little after the turn's end, so it ends in order.
+        client.close();
+        client
+            .child()
+            .ok_or_else(|| io::Error::other("no process"))?
+            .wait()
+            .await?;
         drop(client);
         let (mut client, _) = stage.start().await;
         client

@@ -204,6 +204,7 @@ fn discovered(t: &Workspace) -> String {
         .to_owned()
 }
 
+#[expect(clippy::print_stdout, reason = "the ways that were tried are listed")]
 fn try_all(t: &Workspace, wanted: impl Fn(&Entry) -> bool) {
     let stage = Stage::set(t);
     let (before, glance) = (stage.picture(), stage.glance());
@@ -223,10 +224,8 @@ fn try_all(t: &Workspace, wanted: impl Fn(&Entry) -> bool) {
         let mut statuses: Vec<_> = found.iter().map(|one| one["status"].clone()).collect();
         statuses.sort_by_key(Value::as_u64);
         statuses.dedup();
-        println!(
-            "{turns}. {name}: {} requests, answered {statuses:?}",
-            found.len()
-        );
+        let count = found.len();
+        println!("{turns}. {name}: {count} requests, answered {statuses:?}");
     }
     assert_eq!(stage.picture(), before, "nothing changed");
     for folder in [&t.folder, &stage.folder] {
@@ -290,8 +289,13 @@ impl<'a> Stage<'a> {
     }
 
     fn wish(&mut self, name: &str, method: &str, path: String, body: Value) {
-        self.requests
-            .push(json!({"name": name, "method": method, "path": path, "body": body}));
+        let request = [
+            ("name", name.into()),
+            ("method", method.into()),
+            ("path", path.into()),
+            ("body", body),
+        ];
+        self.requests.push(request.into_iter().collect());
     }
 
     /// The same, which the command line has words of its own for.

@@ -238,8 +238,8 @@ impl Hall {
         match whose {
             Whose::Known(agent) => Ok(agent),
             Whose::New { cwd, runtime } => {
-                let mode = ask.permission_mode.as_ref();
-                let mode = capabilities.mode(mode.unwrap_or(&capabilities.default_mode))?;
+                // The mode that is asked for is the session's; the agent begins as its runtime does.
+                let mode = capabilities.mode(&capabilities.default_mode)?;
                 let new = NewAgent {
                     acknowledged_autonomy: ask.acknowledged_autonomy,
                     ..NewAgent::named(name_of(&cwd))

@@ -1,6 +1,8 @@
 //! One turn at work: the prompt is sent, what the agent says is written, what it asks is put
 //! before a person, and whatever ends it is carried out.
 
+mod modes;
+
 use std::{
     collections::HashMap,
     future::{Future, poll_fn},
@@ -10,17 +12,14 @@ use std::{
 };
 
 use guildhall_domain::{
-    Moment, Result,
-    events::{ChangedBy, Event},
-    ids::{ApprovalId, MessageId, SessionId, SessionTurnId},
+    Result,
+    ids::{ApprovalId, MessageId, SessionTurnId},
     interactions::{Answer as Decision, AskOption, Asked, OptionKind, refusing},
     limits,
-    runtimes::{Mode, may_use},
     sessions::{Session, SessionState, TurnOutcome},
     transcript::{TextKind, ToolCallPatch, ToolStatus},
     usage::Cost,
 };
-use guildhall_store::Tx;
 use guildhall_world::acp::{self, Piece, PromptEnd, Reply, Said, Update};
 use tokio::{
     sync::{oneshot, watch},
@@ -76,7 +75,11 @@ pub(super) struct Talk {
     undelivered: Vec<(ApprovalId, Decision)>,
 }
 
-/// What a turn does next.
+/// What a turn does next; one at a time, on the stack.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one stands on the stack, and most of them are what was said"
+)]
 enum Next {
     Said(Said),
     Silence,
@@ -526,94 +529,6 @@ impl Talk {
             .insist(move |tx| super::notice(tx, session, "agent_notice", &text, now))
             .await
     }
-
-    /// Puts mode, model and effort in force as they are wanted now, while the agent goes on.
-    fn reconsider(&mut self) {
-        if self.applying.is_some() {
-            self.applies_again = true;
-            return;
-        }
-        let (hall, process, id) = (
-            self.hall.clone(),
-            self.stage.process.clone(),
-            self.job.session.id,
-        );
-        let grace = Duration::from_secs(limits::CANCEL_GRACE_S);
-        self.applying = Some(Box::pin(async move {
-            let applied = tokio::time::timeout(grace, hall.apply(&process, id)).await;
-            applied.unwrap_or_else(|_| Err("MODE_NOT_APPLIED: the agent did not answer".to_owned()))
-        }));
-    }
-
-    /// A mode that could not be put in force ends the turn: the record says that it is.
-    async fn applied(&mut self, applied: Result<Applied, String>) -> Told<()> {
-        self.applying = None;
-        match applied {
-            Ok(applied) => self.stage.applied = applied,
-            Err(why) => return self.stop(why).await,
-        }
-        if std::mem::take(&mut self.applies_again) {
-            self.reconsider();
-        }
-        Ok(())
-    }
-
-    /// The agent switched its mode by itself: it stays only where a person's word allows it.
-    async fn mode_switched(&mut self, native: String) -> Told<()> {
-        let id = self.job.session.id;
-        let seat = self.stage.process.seat(id);
-        if self.applying.is_some() || seat.is_none_or(|seat| seat.mode.as_ref() == Some(&native)) {
-            return Ok(());
-        }
-        self.stage
-            .process
-            .amend_seat(id, |seat| seat.mode = Some(native.clone()));
-        let (to, now) = (
-            self.stage.capabilities.mode_of_native(&native),
-            self.hall.now(),
-        );
-        let is_allowed = self
-            .hall
-            .insist(move |tx| follow_mode(tx, id, &to, now))
-            .await?;
-        if !is_allowed {
-            self.reconsider();
-        }
-        Ok(())
-    }
-}
-
-/// Takes over the mode an agent took by itself; answers false when no person's word allows it,
-/// and it has to be set back.
-fn follow_mode(tx: &mut Tx<'_>, id: SessionId, to: &Mode, now: Moment) -> Result<bool> {
-    let session = again(tx, id)?;
-    if session.permission_mode == to.id {
-        return Ok(true);
-    }
-    let standing = super::standing(tx, &session)?;
-    if may_use(to, false, &standing).is_err() {
-        let event = Event::SessionModeRefused {
-            session_id: id,
-            attempted: to.id.clone(),
-            kept: session.permission_mode,
-        };
-        tx.append(now, None, &event)?;
-        return Ok(false);
-    }
-    let event = Event::SessionModeChanged {
-        session_id: id,
-        from: session.permission_mode.clone(),
-        to: to.id.clone(),
-        by: ChangedBy::Agent,
-        acknowledged: to.width.needs_consent(),
-    };
-    tx.append(now, None, &event)?;
-    interactions::withdraw_grants(tx, id, None, now)?;
-    let session = Session {
-        permission_mode: to.id.clone(),
-        ..session
-    };
-    touch(tx, session, None, now).map(|_| true)
 }
 
 /// The next decision on an ask that waits; never, while none does.

@@ -1,8 +1,8 @@
 //! Turns: how posts become work of a room's agents, and the ledger that says why or why not.
 //!
-//! A post is considered in the transaction that writes it ([`consider`]); the dispatcher starts
-//! what is due; the session a turn runs in tells how it goes ([`began`], [`awaits`],
-//! [`goes_on`], [`ended`]). Source: contract 2.6, 2.7.
+//! A post is considered in the transaction that writes it (`consider`); the dispatcher starts
+//! what is due; the session a turn runs in tells how it goes (`began`, `awaits`,
+//! `goes_on`, `ended`). Source: contract 2.6, 2.7.
 
 mod considering;
 mod dispatcher;

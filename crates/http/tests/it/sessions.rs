@@ -294,12 +294,13 @@ async fn a_folder_without_an_agent_gets_one_which_is_the_owners_to_ask_for() {
     let agent = format!("/api/agents/{}", text(&session["agentId"]));
     let agent = owner.get(&agent).await.ok(200);
     assert_eq!(agent["name"], "tally");
-    // Mode and word are the agent's too, so that its next session needs none.
-    assert_eq!(agent["permissionMode"], "autopilot");
+    // Mode and word are this session's alone.
+    let modes = (&session["permissionMode"], &agent["permissionMode"]);
+    assert_eq!(modes, (&json!("autopilot"), &json!("default")));
     let next = pia.post("/api/sessions", json!({"cwd": t.folder("tally")}));
     let next = next.await.ok(201);
     assert_eq!(next["agentId"], session["agentId"]);
-    assert_eq!(next["permissionMode"], "autopilot");
+    assert_eq!(next["permissionMode"], "default");
 }
 
 #[tokio::test]
