@@ -76,7 +76,7 @@ pub(crate) fn alone(command: Command) -> Command {
             .is_ok_and(|status| status.success())
     };
     let flags = OWN_NETWORK.iter().find(quiet);
-    let (Some(flags), Ok(own)) = (flags, std::env::current_exe()) else {
+    let Some(flags) = flags else {
         let mut command = command;
         step::nothing_to_do(
             "agents: network",
@@ -87,6 +87,8 @@ pub(crate) fn alone(command: Command) -> Command {
             .env("HTTP_PROXY", NO_PROXY);
         return command;
     };
+    // The file this program was started from may have been built anew meanwhile.
+    let own = format!("/proc/{}/exe", std::process::id());
     let mut alone = Command::new("unshare");
     alone.args(*flags).arg(own).args(["agents", ALONE]);
     alone.arg(command.get_program()).args(command.get_args());

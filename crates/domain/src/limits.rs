@@ -200,6 +200,10 @@ pub const CANCEL_GRACE_S: u64 = 10;
 pub const TURN_SILENCE_MAX_S: u64 = 600;
 /// Bytes of a tool's output that are kept.
 pub const TOOL_OUTPUT_STORED_MAX: usize = 1 << 20;
+/// Tool calls of one turn.
+pub const TURN_CALLS_MAX: usize = 10_000;
+/// Bytes of tool calls that a turn keeps in memory; those that are over make place for others.
+pub const TURN_CALLS_HELD_MAX: usize = 64 << 20;
 /// Seconds until an unanswered ask is parked: 10 min.
 pub const APPROVAL_PARK_S: i64 = 600;
 /// Seconds until an unanswered ask is refused: 4 h.

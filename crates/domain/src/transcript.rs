@@ -1,6 +1,10 @@
 //! Transcripts: messages made of parts, and how an agent's updates join into them.
 //! Pure: what an agent sends is read by `world::acp`; rows are `store::messages`.
 
+mod calls;
+
+pub use calls::{Calls, Joined};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

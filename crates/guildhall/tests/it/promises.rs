@@ -12,7 +12,7 @@ use std::{
 use rustix::{event, process};
 use serde_json::json;
 
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, until};
 
 /// How long a process may outlive its server or agent. Source: contract 3.12 (10).
 const AFTERLIFE: Duration = Duration::from_secs(5);
@@ -178,7 +178,7 @@ fn an_agent_that_kills_its_keeper_ends_itself_and_decides_nothing() {
             String::from_utf8_lossy(&its).contains(&format!("GUILDHALL_URL={}\0", t.server.url))
         })
     };
-    until(AFTERLIFE, || carriers().next().is_none());
+    until("they are gone", AFTERLIFE, || carriers().next().is_none());
     let asks = t.asks();
     for member in ["id", "digest", "state", "expiresAt"] {
         assert_eq!(asks[0][member], ask[member], "{member}");
@@ -200,7 +200,7 @@ fn deep(what: &str) -> (Workspace, String, Vec<i32>) {
                   > /dev/null 2>&1 < /dev/null &";
     t.send(&session, &[&command(&["sh", "-c", script])]);
     t.turn_ended(&session, 1);
-    until(PATIENCE, || t.file("deep").is_some());
+    until("it works", PATIENCE, || t.file("deep").is_some());
     let deepest: i32 = t.file("deep").unwrap().trim().parse().unwrap();
     let tree = below(t.server.pid().try_into().unwrap());
     assert!(tree.contains(&deepest) && tree.len() >= 3, "{tree:?}");
@@ -251,13 +251,5 @@ fn gone(processes: &[i32]) {
         let left = event::Timespec::try_from(left).unwrap();
         let mut watched = [event::PollFd::new(&handle, event::PollFlags::IN)];
         assert_eq!(event::poll(&mut watched, Some(&left)), Ok(1), "{pid} lives");
-    }
-}
-
-fn until(patience: Duration, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + patience;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "it takes too long");
-        thread::yield_now();
     }
 }

@@ -5,7 +5,8 @@ use std::{
     io::{BufRead, BufReader, Write},
     net::TcpStream,
     path::{Path, PathBuf},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use guildhall_world::scratch::Scratch;
@@ -239,12 +240,12 @@ impl Workspace {
             line_of(self.server.authorization.as_deref())
         );
         socket.write_all(request.as_bytes()).unwrap();
-        let deadline = std::time::Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         let mut events = Vec::new();
         for line in BufReader::new(socket).lines() {
             let line = line.expect("the event that is waited for comes");
             assert!(
-                std::time::Instant::now() < deadline,
+                Instant::now() < deadline,
                 "the event that is waited for did not come; these did: {events:#?}"
             );
             let data = line.strip_prefix("data: ");
@@ -291,4 +292,13 @@ fn start(scratch: &Scratch, home: &Path, env: &[(&str, &str)]) -> Server {
     ]
     .concat();
     Server::start_in(&data, &env)
+}
+
+/// Waits until something is so, by looking again and again.
+pub(crate) fn until(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + patience;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what} within {patience:?}");
+        thread::yield_now();
+    }
 }

@@ -1,8 +1,6 @@
 //! What an agent says during a turn, folded into one message: text in coalesced pieces, calls
 //! joined, plans replaced.
 
-use std::collections::HashMap;
-
 use guildhall_domain::{
     Moment, Result,
     events::Event,
@@ -10,7 +8,8 @@ use guildhall_domain::{
     limits,
     session_tasks::keeps_tasks,
     transcript::{
-        Message, MessageState, Part, PlanEntry, Role, TextKind, ToolCall, ToolCallPatch, ToolStatus,
+        Calls, Message, MessageState, Part, PlanEntry, Role, TextKind, ToolCall, ToolCallPatch,
+        ToolStatus,
     },
 };
 use guildhall_store::{Tx, messages, sessions};
@@ -28,7 +27,7 @@ pub(super) struct Answer {
     said: [u64; 2],
     /// Text that was not written yet, with its place.
     growing: Option<(TextKind, String)>,
-    calls: HashMap<String, (u32, ToolCall)>,
+    calls: Calls,
     plan: Option<u32>,
     /// What is to be written, in order.
     changes: Vec<Change>,
@@ -60,7 +59,7 @@ impl Answer {
             next_place: 0,
             said: [0; 2],
             growing: None,
-            calls: HashMap::new(),
+            calls: Calls::default(),
             plan: None,
             changes: Vec::new(),
             is_urgent: false,
@@ -78,31 +77,21 @@ impl Answer {
         }
     }
 
-    /// Takes in what the agent says of a call; answers the call as it is known now.
-    pub(super) fn join(&mut self, patch: ToolCallPatch) -> &ToolCall {
+    /// Takes in what the agent says of a call; answers the call as it is known now, unless it was
+    /// over long ago.
+    pub(super) fn join(&mut self, patch: ToolCallPatch) -> Option<&ToolCall> {
         self.end_piece();
         let id = patch.tool_call_id.clone();
-        self.changes.push(Change::Call(id.clone()));
-        let place = self.next_place;
-        let mut is_new = false;
-        let (_, call) = self.calls.entry(id.clone()).or_insert_with(|| {
-            is_new = true;
-            (place, ToolCall::unannounced(id))
-        });
-        let before = call.status;
-        call.join(patch);
-        self.next_place += u32::from(is_new);
-        self.is_urgent |= is_new || call.status != before;
-        call
+        let joined = self.calls.join(patch, self.next_place)?;
+        self.changes.push(Change::Call(id));
+        self.next_place += u32::from(joined.is_new);
+        self.is_urgent |= joined.is_new || joined.has_moved;
+        Some(joined.call)
     }
 
     /// Says where a call stands, whatever the agent said of it.
     pub(super) fn set_status(&mut self, id: &str, status: ToolStatus) {
-        if let Some((_, call)) = self.calls.get_mut(id)
-            && !call.status.is_final()
-            && call.status != status
-        {
-            call.status = status;
+        if self.calls.set_status(id, status) {
             self.is_urgent = true;
             self.changes.push(Change::Call(id.to_owned()));
         }
@@ -122,9 +111,12 @@ impl Answer {
 
     /// Whether a call is at work, so that silence says nothing.
     pub(super) fn has_work(&self) -> bool {
-        self.calls
-            .values()
-            .any(|(_, call)| matches!(call.status, ToolStatus::InProgress | ToolStatus::Waiting))
+        self.calls.has_work()
+    }
+
+    /// Whether its calls are more than can be kept.
+    pub(super) fn is_too_much(&self) -> bool {
+        self.calls.is_too_much()
     }
 
     /// Whether something must be written now: the first words, a call that appears or moves on, a
@@ -133,7 +125,7 @@ impl Answer {
         let is_due = |(kind, text): &(TextKind, String)| {
             self.said[*kind as usize] == 0 || text.len() >= limits::DELTA_FLUSH_BYTES
         };
-        self.is_urgent || self.growing.as_ref().is_some_and(is_due)
+        self.is_urgent || self.calls.is_heavy() || self.growing.as_ref().is_some_and(is_due)
     }
 
     /// Whether anything is to be written at all.
@@ -161,7 +153,6 @@ impl Answer {
                 }
                 Change::Call(id) => {
                     if let Some((place, call)) = self.calls.get(&id) {
-                        let place = *place;
                         steps.retain(|step| !matches!(step, Step::Call { place: known, .. } if *known == place));
                         let call = Box::new(call.clone());
                         steps.push(Step::Call { place, call });
@@ -176,6 +167,7 @@ impl Answer {
                 }
             }
         }
+        self.calls.forget();
         let is_first = !self.is_begun;
         self.is_begun |= !steps.is_empty();
         Writing {

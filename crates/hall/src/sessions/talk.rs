@@ -211,6 +211,10 @@ impl Talk {
         } else if self.answer.has_more() && self.flush_at.is_none() {
             self.flush_at = Some(Instant::now() + Duration::from_millis(limits::DELTA_FLUSH_MS));
         }
+        if self.answer.is_too_much() && self.stopping.is_none() {
+            let why = "TOO_MANY_CALLS: the tool calls of this turn are more than can be kept";
+            self.stop(why.to_owned()).await?;
+        }
         Ok(())
     }
 
@@ -240,7 +244,9 @@ impl Talk {
     async fn join(&mut self, patch: ToolCallPatch) -> Told<()> {
         let id = patch.tool_call_id.clone();
         let before = self.answer.call(&id).cloned();
-        let call = self.answer.join(patch).clone();
+        let Some(call) = self.answer.join(patch).cloned() else {
+            return Ok(());
+        };
         let is_asked = self
             .parked
             .values()

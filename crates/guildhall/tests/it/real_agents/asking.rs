@@ -112,6 +112,7 @@ pub(super) fn a_killed_agent_goes_on_with_its_history(stage: &mut Stage) {
     let mut talk = stage.talk();
     talk.send(&["#say One."]);
     talk.end();
+    stage.until_remembered("One.");
     talk.send(&[&stage.agent.shell("touch killed.txt")]);
     let card = talk.card();
     let before = boundaries::agents_in(stage.t().server.pid(), &stage.t().folder);
@@ -135,8 +136,9 @@ pub(super) fn a_killed_agent_goes_on_with_its_history(stage: &mut Stage) {
         .rev()
         .find(|it| !it.tools.is_empty())
         .unwrap();
+    // Of the turn that was cut short it keeps what it had written down by then.
     assert!(
-        last.conversation >= 3,
+        last.conversation >= 2,
         "it knows what was said before: {last:?}"
     );
     assert_eq!(stage.t().file("killed.txt"), None);

@@ -1,17 +1,12 @@
 //! Rows about boundaries: what an agent's own commands cannot do, and what is left of it.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    net::TcpStream,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, fs, net::TcpStream, path::Path, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
 use super::stage::{self, SECRETS, Stage};
+use crate::workspace::until;
 
 /// How long what was stopped may take to be gone.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -222,16 +217,11 @@ pub(super) fn kill(pid: i32) {
 }
 
 fn until_gone(pid: i32) {
-    let start = Instant::now();
     let is_there = || {
         Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
             && parent(pid).is_some()
     };
-    while is_there() {
-        assert!(
-            start.elapsed() < PATIENCE,
-            "the process {pid} is still there"
-        );
-        std::thread::yield_now();
-    }
+    until(&format!("the process {pid} is gone"), PATIENCE, || {
+        !is_there()
+    });
 }

@@ -3,11 +3,12 @@
 //! Source: contract "Testing with coding agents" 7; the numbers of the rows are those there.
 //!
 //! Row 5, an ask that nobody answers in time, needs a clock that a test moves, and the binary has
-//! none: `interactions_time` of `http` shows it, without an agent's process.
+//! none: it runs against a hall in the test's own process.
 //! Row 11 comes with tool servers.
 
 mod asking;
 mod boundaries;
+mod deadlines;
 mod facts;
 mod reading;
 mod stage;
@@ -31,6 +32,7 @@ const ROWS: &[Row] = &[
         4,
         asking::a_cancelled_turn_runs_nothing_and_keeps_or_drops_the_queue,
     ),
+    (5, deadlines::an_ask_that_nobody_answers_in_time_is_refused),
     (12, reading::its_list_of_tasks_is_told),
     (13, reading::a_session_of_its_own_command_line_is_listed),
     (14, reading::its_commands_and_those_of_the_folder_are_merged),
@@ -155,7 +157,7 @@ fn report(agent: &RealAgent, results: &[(u32, Went)]) -> String {
             ));
         }
     }
-    text.push_str("; not here: 5 (needs a clock that moves), 11 (needs tool servers)");
+    text.push_str("; not here: 11 (needs tool servers)");
     for row in facts::of(&agent.name).not_its_rows {
         text.push_str(&format!(", {row} (about another agent)"));
     }

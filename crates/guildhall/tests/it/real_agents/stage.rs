@@ -4,16 +4,20 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use guildhall_fake_llm::{FakeLlm, real_agents::RealAgent};
 use serde_json::{Value, json};
 
 use super::facts::Facts;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, until};
 
 /// A variable that guildhall sets itself.
-const INJECTED: &str = "OPENCODE_CONFIG_CONTENT";
+pub(super) const INJECTED: &str = "OPENCODE_CONFIG_CONTENT";
+/// The row about sessions of the agent's own command line, which are found by its transcripts.
+const TERMINAL_SESSIONS: u32 = 13;
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Variables of the server that no agent may see.
 pub(super) const SECRETS: [(&str, &str); 4] = [
     ("AWS_SECRET_ACCESS_KEY", "leak"),
@@ -85,6 +89,17 @@ impl Stage {
         Talk::open(self.t(), &self.agent.name, folder, &json!({}))
     }
 
+    /// Waits until the agent itself wrote down that it said this. It does so a little after a
+    /// turn's end, and one that is killed before has forgotten it.
+    pub(super) fn until_remembered(&self, words: &str) {
+        let has_no_transcript = self.agent.expected_failures.contains(&TERMINAL_SESSIONS);
+        let said = json!(words).to_string();
+        let is_said = |line: &str| line.contains("\"assistant\"") && line.contains(&said);
+        until("it wrote that down", PATIENCE, || {
+            has_no_transcript || transcripts(&self.t().home).lines().any(is_said)
+        });
+    }
+
     /// What the model was asked last, and what the server said on its errors.
     pub(super) fn account(&self) -> String {
         let requests = self.llm.requests();
@@ -113,6 +128,19 @@ impl Stage {
             lines.join("\n")
         )
     }
+}
+
+/// All transcripts below a folder.
+fn transcripts(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .map(|path| match path.extension() {
+            _ if path.is_dir() => transcripts(&path),
+            Some(end) if end == "jsonl" => fs::read_to_string(&path).unwrap_or_default(),
+            Some(_) | None => String::new(),
+        })
+        .collect()
 }
 
 fn open(agent: &RealAgent, llm: &FakeLlm, more: Option<(&str, &str)>) -> Workspace {
