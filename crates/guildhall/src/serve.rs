@@ -164,6 +164,7 @@ async fn serve(config: Config) -> Result<(), ServeError> {
             PeerCheck::Off | PeerCheck::Unavailable => Peers::Off,
         },
         metrics,
+        tasks: hall.tasks().clone(),
     };
     let grace = door.limits.shutdown_grace;
     let local_token = local_token.map(Secret::reveal);

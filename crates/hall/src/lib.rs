@@ -217,7 +217,7 @@ impl Hall {
                 digests: parts.digests,
                 waiting: Waiting::default(),
                 turning: Notify::new(),
-                tasks: Tasks::new(),
+                tasks: Tasks::default(),
             }),
         }
     }

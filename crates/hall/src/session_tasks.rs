@@ -77,18 +77,17 @@ impl Hall {
         let news = self
             .inner
             .followed
-            .news(id, current.tasks, current.has_dropped, now);
-        let News { version, notice } = news;
-        if version.is_none() && !notice {
+            .news(id, current.tasks, current.has_dropped);
+        let News { is_changed, notice } = news;
+        if !is_changed && !notice {
             return Ok(());
         }
         self.store()
             .write(move |tx| {
-                if let Some(version) = version {
-                    let session_id = id;
+                if is_changed {
                     let event = Event::TasksChanged {
-                        session_id,
-                        version,
+                        session_id: id,
+                        version: tx.next_event(),
                     };
                     tx.append(now, None, &event)?;
                 }

@@ -19,6 +19,22 @@ pub struct Tasks {
     running: Arc<watch::Sender<usize>>,
 }
 
+/// A task that runs, until it is dropped.
+struct Running(Arc<watch::Sender<usize>>);
+
+impl Running {
+    fn begin(count: &Arc<watch::Sender<usize>>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
 /// One task, as its supervisor knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -28,15 +44,17 @@ pub struct Task {
     pub last_error: Option<String>,
 }
 
-impl Tasks {
-    pub(crate) fn new() -> Self {
+impl Default for Tasks {
+    fn default() -> Self {
         Self {
             stop: Arc::new(watch::Sender::new(false)),
             known: Arc::default(),
             running: Arc::new(watch::Sender::new(0)),
         }
     }
+}
 
+impl Tasks {
     /// Turns true when the server stops.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
@@ -60,10 +78,11 @@ impl Tasks {
                 last_error: None,
             },
         );
-        self.running.send_modify(|count| *count += 1);
+        let running = Running::begin(&self.running);
         let work = tokio::spawn(task);
         let tasks = self.clone();
         tokio::spawn(async move {
+            let _running = running;
             if let Err(error) = work.await {
                 tracing::error!(task = name, %error, "a task ended badly");
                 tasks.note(
@@ -74,8 +93,25 @@ impl Tasks {
                     },
                 );
             }
-            tasks.running.send_modify(|count| *count -= 1);
         });
+    }
+
+    /// Runs short work that comes to its end also when nobody waits for it any more; answers what
+    /// it came to, `None` for a panic. It is waited for at the end, and not listed.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the supervisor everybody else asks"
+    )]
+    pub async fn finish<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let running = Running::begin(&self.running);
+        let work = tokio::spawn(async move {
+            let _running = running;
+            work.await
+        });
+        work.await.ok()
     }
 
     /// Every task ever started, by name.
@@ -112,8 +148,27 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn work_that_nobody_waits_for_any_more_is_waited_for_at_the_end() {
+        let tasks = Tasks::default();
+        let (go, gone) = tokio::sync::oneshot::channel::<()>();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let work = async move {
+            let _ = gone.await;
+            let _ = tell.send(());
+        };
+        let mut waiting = Box::pin(tasks.finish(work));
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        drop(waiting);
+        assert!(!tasks.ended(Duration::ZERO).await);
+        go.send(()).unwrap();
+        assert!(tasks.ended(Duration::from_secs(10)).await);
+        assert_eq!(told.await, Ok(()));
+        assert_eq!(tasks.finish(async { panic!("oops") }).await, None::<()>);
+    }
+
+    #[tokio::test]
     async fn a_panic_ends_its_own_task_alone_and_is_remembered() {
-        let tasks = Tasks::new();
+        let tasks = Tasks::default();
         let now = Moment::from_millis(0);
         let mut stopping = tasks.stopping();
         tasks.spawn("steady", now, async move {

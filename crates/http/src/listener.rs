@@ -16,13 +16,16 @@ use std::{
     io,
     net::SocketAddr,
     pin::pin,
-    sync::{Arc, atomic::AtomicUsize},
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
 
 use axum::Router;
-use guildhall_hall::peers::{PeerWord, Peers};
+use guildhall_hall::{
+    peers::{PeerWord, Peers},
+    tasks::Tasks,
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -122,6 +125,8 @@ pub struct Door {
     pub peers: Peers,
     /// Where answers are counted.
     pub metrics: Arc<Metrics>,
+    /// Where changes run to their end.
+    pub tasks: Tasks,
 }
 
 impl Door {
@@ -137,7 +142,8 @@ impl Door {
             limits: self.limits,
             peers: self.peers,
             metrics: self.metrics,
-            in_flight: AtomicUsize::new(0),
+            tasks: self.tasks,
+            in_flight: Arc::default(),
         });
         let crowd = Arc::new(Crowd::default());
         let (close, closing) = watch::channel(false);

@@ -130,6 +130,26 @@ async fn a_newcomer_is_closed_when_every_connection_is_at_work() {
 }
 
 #[tokio::test]
+async fn a_change_comes_to_its_end_although_its_client_is_gone() {
+    let mut t = TestDoor::open(Limits {
+        connections_max: 1,
+        ..Limits::default()
+    })
+    .await;
+    let mut client = t.connect().await;
+    client
+        .send("POST /change HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+        .await;
+    t.entered.recv().await.unwrap();
+    drop(client);
+    // Another one is served as soon as the server has noticed.
+    while !t.serves_another().await {}
+    t.stage.release.notify_one();
+    let done = tokio::time::timeout(LONG, t.entered.recv()).await;
+    done.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_request_too_many_is_told_to_come_back() {
     let mut t = TestDoor::open(Limits {
         requests_in_flight_max: 1,

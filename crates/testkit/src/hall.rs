@@ -248,6 +248,7 @@ impl TestHall {
                 Peers::Scripted(self.script.clone())
             },
             metrics,
+            tasks: hall.tasks().clone(),
         };
         let (stop, stopped) = oneshot::channel();
         let mut serving = JoinSet::new();

@@ -30,9 +30,11 @@ pub enum Opening {
         /// The agent's option of kind `allow_once`.
         option_id: String,
     },
-    /// The agent gets a no: as many asks wait as may, this very call is being asked about, or a
-    /// person denied exactly this when the agent was gone.
+    /// The agent gets a no: as many asks wait as may, or a person denied exactly this when the
+    /// agent was gone.
     Refused,
+    /// The agent gets a no to this ask alone: a person is being asked about this very call.
+    AskedAlready,
 }
 
 /// Opens what `session` asks under the id `id`, whose answer the caller waits for already.
@@ -70,7 +72,7 @@ pub(crate) fn open(
     } in pending
     {
         match (row.is_detached(), is_same_call(&row)) {
-            (false, true) => return Ok(Opening::Refused),
+            (false, true) => return Ok(Opening::AskedAlready),
             (true, is_same) if is_same || (!card.opaque && row.digest == digest) => {
                 step(tx, &mut row, Trigger::Withdraw, None, now)?;
             }
@@ -177,10 +179,6 @@ pub(crate) fn withdraw_pending(
 /// Faults.
 ///
 /// Source: contract 3.8.3.
-#[allow(
-    dead_code,
-    reason = "it is for sessions, which show and end what they ask"
-)]
 pub(crate) fn withdraw_grants(
     tx: &mut Tx<'_>,
     session: SessionId,
@@ -288,10 +286,6 @@ pub(crate) fn input_changed(
 ///
 /// # Errors
 /// A fault when the store cannot be read.
-#[allow(
-    dead_code,
-    reason = "it is for sessions, which show and end what they ask"
-)]
 pub(crate) fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result<Vec<Interaction>> {
     let rows = approvals::pending_of(db, session, now)?;
     Ok(rows

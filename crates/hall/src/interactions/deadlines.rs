@@ -16,7 +16,7 @@ use guildhall_store::{
 use tokio::time::MissedTickBehavior;
 
 use super::asking;
-use crate::Hall;
+use crate::{Hall, sessions};
 
 /// How often the chore looks while something has a deadline; it does not sleep until then,
 /// because the wall clock may jump. An agent hears of a deadline within a second.
@@ -67,6 +67,7 @@ fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<Standing>> {
     let mut expired = approvals::expired(tx, now)?;
     for row in &mut expired {
         asking::step(tx, row, Trigger::Expire, None, now)?;
+        sessions::recount(tx, row.session_id, None, now)?;
     }
     for mut row in approvals::lapsed(tx, now)? {
         asking::step(tx, &mut row, Trigger::Expire, None, now)?;

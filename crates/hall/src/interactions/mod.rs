@@ -6,8 +6,6 @@ mod asking;
 mod deadlines;
 mod waiting;
 
-use std::future::Future;
-
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Decider, Gate},
@@ -38,7 +36,7 @@ pub(crate) use waiting::Waiting;
 use crate::{
     Hall, callers,
     repeats::Once,
-    sessions::{self, NewMessage},
+    sessions::{self, NewMessage, Rank},
     turns,
 };
 
@@ -215,37 +213,34 @@ impl Hall {
         once: Once<Vec<Batched>>,
     ) -> Result<Vec<Batched>> {
         ask.check()?;
-        let (by, now, hall) = (*by.caller(), self.now(), self.clone());
-        self.to_its_end(async move {
-            let decide = move |tx: &mut Tx<'_>| {
-                let one = |id: String, tx: &mut Tx<'_>| {
-                    // A refusal writes nothing, so that the others of the batch stand.
-                    let outcome = match settle(tx, &by, session, &id, &decision, None, now) {
-                        Ok(settled) => Ok(settled),
-                        Err(Error::Refusal(refusal)) => Err(refusal),
-                        Err(other) => return Err(other),
-                    };
-                    Ok(Batched {
-                        tool_call_id: id,
-                        outcome,
-                    })
+        let (by, now) = (*by.caller(), self.now());
+        let decide = move |tx: &mut Tx<'_>| {
+            let one = |id: String, tx: &mut Tx<'_>| {
+                // A refusal writes nothing, so that the others of the batch stand.
+                let outcome = match settle(tx, &by, session, &id, &decision, None, now) {
+                    Ok(settled) => Ok(settled),
+                    Err(Error::Refusal(refusal)) => Err(refusal),
+                    Err(other) => return Err(other),
                 };
-                let ids = ask.tool_call_ids.into_iter();
-                ids.map(|id| one(id, tx)).collect()
-            };
-            let batched = hall
-                .store()
-                .write(move |tx| {
-                    callers::require(tx, &by, now)?;
-                    once.run(tx, now, decide)
+                Ok(Batched {
+                    tool_call_id: id,
+                    outcome,
                 })
-                .await?;
-            for settled in batched.iter().filter_map(|one| one.outcome.as_ref().ok()) {
-                hall.carry_out(settled.clone()).await;
-            }
-            Ok(batched)
-        })
-        .await
+            };
+            let ids = ask.tool_call_ids.into_iter();
+            ids.map(|id| one(id, tx)).collect()
+        };
+        let batched: Vec<Batched> = self
+            .store()
+            .write(move |tx| {
+                callers::require(tx, &by, now)?;
+                once.run(tx, now, decide)
+            })
+            .await?;
+        for settled in batched.iter().filter_map(|one| one.outcome.as_ref().ok()) {
+            self.carry_out(settled.clone()).await;
+        }
+        Ok(batched)
     }
 
     /// Commits one decision, then tells the agent.
@@ -254,32 +249,10 @@ impl Hall {
         once: Once<Settled>,
         decide: impl FnOnce(&mut Tx<'_>) -> Result<Settled> + Send + 'static,
     ) -> Result<()> {
-        let (now, hall) = (self.now(), self.clone());
-        self.to_its_end(async move {
-            let settled = hall
-                .store()
-                .write(move |tx| once.run(tx, now, decide))
-                .await?;
-            hall.carry_out(settled).await;
-            Ok(())
-        })
-        .await
-    }
-
-    /// Runs `work` to its end also when its caller goes away: a decision that is committed must
-    /// reach its agent.
-    async fn to_its_end<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T>> + Send + 'static,
-    ) -> Result<T> {
-        let (sender, done) = oneshot::channel();
-        self.tasks().spawn("decision", self.now(), async move {
-            // Whoever asked may be gone.
-            let _ = sender.send(work.await);
-        });
-        done.await.unwrap_or_else(|_| {
-            Err(Fault::broken("carrying out a decision", "its task ended badly").into())
-        })
+        let now = self.now();
+        let settled = self.store().write(move |tx| once.run(tx, now, decide));
+        self.carry_out(settled.await?).await;
+        Ok(())
     }
 
     /// Tells the agent what was decided, after the commit. A yes that reaches nobody waits for
@@ -431,13 +404,14 @@ fn queue_words(
     now: Moment,
 ) -> Result<MessageId> {
     let id = Hall::new_id(MessageId::from_bytes);
+    let is_next = room_turn.as_ref().is_none_or(|turn| turn.state.is_live());
     let message = NewMessage {
         id,
         session,
         author,
         content: words.to_owned(),
         context: String::new(),
-        is_first: room_turn.as_ref().is_none_or(|turn| turn.state.is_live()),
+        rank: if is_next { Rank::First } else { Rank::Decided },
         room_turn: room_turn.and_then(|turn| turn.id),
     };
     sessions::enqueue(tx, message, now)?;
@@ -510,6 +484,7 @@ fn settle(
     if !asking::step(tx, &mut row, decision.trigger(), Some(by.author), now)? {
         return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
     }
+    sessions::recount(tx, session, Some(by.author), now)?;
     let answer = decided.answer;
     if row.is_detached()
         && let Some(whole) = approvals::by_id(tx, row.id)?

@@ -11,7 +11,6 @@ use std::{
 };
 
 use guildhall_domain::{
-    Moment,
     ids::SessionId,
     limits,
     session_tasks::{Dialect, Task},
@@ -63,14 +62,13 @@ struct Reading {
 struct Told {
     /// `None` before anybody was told anything.
     tasks: Option<Vec<Task>>,
-    version: u64,
     has_notice: bool,
 }
 
 /// What there is to tell of a session.
 pub(super) struct News {
-    /// The version of its tasks, when they are others than before.
-    pub(super) version: Option<u64>,
+    /// Whether its tasks are others than before.
+    pub(super) is_changed: bool,
     /// Whether it must be said that tasks were dropped.
     pub(super) notice: bool,
 }
@@ -139,34 +137,20 @@ impl Followed {
     }
 
     /// What is to be told of a session whose tasks are these now.
-    pub(super) fn news(
-        &self,
-        session: SessionId,
-        tasks: Vec<Task>,
-        has_dropped: bool,
-        now: Moment,
-    ) -> News {
+    pub(super) fn news(&self, session: SessionId, tasks: Vec<Task>, has_dropped: bool) -> News {
         let Some(follow) = self.get(session) else {
             return News {
-                version: None,
+                is_changed: false,
                 notice: false,
             };
         };
         let mut told = lock(&follow.told);
         let before = told.tasks.as_deref().unwrap_or_default();
         let is_changed = before != tasks;
-        if is_changed {
-            // Rises beyond what was told before a restart, too.
-            let time = u64::try_from(now.as_millis()).unwrap_or_default();
-            told.version = time.max(told.version + 1);
-        }
         told.tasks = Some(tasks);
         let notice = has_dropped && !told.has_notice;
         told.has_notice |= has_dropped;
-        News {
-            version: is_changed.then_some(told.version),
-            notice,
-        }
+        News { is_changed, notice }
     }
 
     fn get(&self, session: SessionId) -> Option<Arc<Follow>> {

@@ -8,7 +8,6 @@ use guildhall_domain::{
     ids::{SessionId, SessionTurnId},
     limits,
     outcome::FaultKind,
-    sessions::{Session, SessionState, TurnOutcome},
 };
 use guildhall_store::Tx;
 use tokio::sync::watch;
@@ -18,13 +17,16 @@ use super::{
     live::Wants,
     stage::Stage,
     talk::Talk,
-    touch,
     turn::{self, Begun, Job},
 };
 use crate::Hall;
 
 /// How long the store is given to take a write again that it refused.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long a store that is broken is given before it is asked again.
+const AFTER_FAULTS: Duration = Duration::from_secs(30);
+/// Why a turn ended that could not be written.
+const UNWRITTEN: &str = "what happened could not be written";
 /// How often a turn is made ready anew because mode, model or effort changed meanwhile.
 const READY_TRIES: usize = 5;
 
@@ -113,21 +115,24 @@ impl Driver {
     async fn drive(mut self, mut wants: watch::Receiver<Wants>) {
         let mut stopping = self.hall.tasks().stopping();
         loop {
-            wants.borrow_and_update();
-            let (id, now) = (self.id, self.hall.now());
+            // A stop counts from before the message is taken up.
+            let cancels = wants.borrow_and_update().cancels;
+            let (id, hall, now) = (self.id, self.hall.clone(), self.hall.now());
             let next = tokio::select! {
-                next = self.hall.insist(move |tx| turn::next(tx, id, now)) => next,
+                next = self.hall.insist(move |tx| turn::next(tx, &hall, id, now)) => next,
                 () = is_true(&mut stopping) => break,
             };
-            let Ok(Some(job)) = next else {
-                if self.hall.inner.live.leave(self.id, &wants) {
-                    break;
+            let work = async {
+                match next {
+                    Ok(Some(job)) => self.hall.take_up(job, &wants, cancels).await,
+                    Ok(None) => return self.hall.inner.live.leave(id, &wants),
+                    Err(Lost) => self.hall.give_up(id, UNWRITTEN).await,
                 }
-                continue;
+                false
             };
             // The server's end interrupts the turn; the next start says so.
             tokio::select! {
-                () = self.hall.take_up(job, &wants) => {}
+                has_left = work => if has_left { break },
                 () = is_true(&mut stopping) => break,
             }
         }
@@ -143,10 +148,10 @@ async fn is_true(flag: &mut watch::Receiver<bool>) {
 
 impl Hall {
     /// Runs the turn of one message, and lets its room hear of its end.
-    async fn take_up(&self, job: Job, wants: &watch::Receiver<Wants>) {
+    async fn take_up(&self, job: Job, wants: &watch::Receiver<Wants>, cancels: u64) {
         let (id, is_of_room) = (job.session.id, job.message.room_turn.is_some());
-        if self.run(job, wants).await.is_err() {
-            self.give_up(id, "what happened could not be written").await;
+        if self.run(job, wants, cancels).await.is_err() {
+            self.give_up(id, UNWRITTEN).await;
         }
         if is_of_room {
             self.wake_turns();
@@ -154,8 +159,7 @@ impl Hall {
     }
 
     /// Runs the turn of one message, from the agent's start to its end.
-    async fn run(&self, job: Job, wants: &watch::Receiver<Wants>) -> Told<()> {
-        let cancels = wants.borrow().cancels;
+    async fn run(&self, job: Job, wants: &watch::Receiver<Wants>, cancels: u64) -> Told<()> {
         let start = async {
             // While all agents are busy the session waits, for as long as that takes.
             let place = self.place_for(job.session.agent_id).await;
@@ -187,12 +191,12 @@ impl Hall {
         let turn = Self::new_id(SessionTurnId::from_bytes);
         for _ in 0..READY_TRIES {
             let changes = wants.borrow().changes;
-            if stage.overheard() {
-                // What the agent said before the prompt, its switching of the mode, is undone.
-                let applied = self.apply(&stage.process, job.session.id).await;
-                match applied {
-                    Ok(applied) => stage.applied = applied,
-                    Err(why) => return self.fail_start(job, why).await,
+            stage.pass_over().await;
+            if stage.is_switched() {
+                // What the agent switched to before the prompt stays where a person's word allows.
+                self.agent_switched(&stage.process, job.session.id).await?;
+                if let Err(why) = stage.prepare(self).await {
+                    return self.fail_start(job, why).await;
                 }
             }
             let (begun, native, applied) =
@@ -205,10 +209,11 @@ impl Hall {
                     let talk = Talk::new(self.clone(), *job, turn, stage);
                     return talk.hold(wants, cancels, changes).await;
                 }
-                Begun::Changed => match self.apply(&stage.process, job.session.id).await {
-                    Ok(applied) => stage.applied = applied,
-                    Err(why) => return self.fail_start(job, why).await,
-                },
+                Begun::Changed => {
+                    if let Err(why) = stage.prepare(self).await {
+                        return self.fail_start(job, why).await;
+                    }
+                }
                 Begun::Displaced => return Ok(()),
                 Begun::Over => {
                     let now = self.now();
@@ -226,29 +231,25 @@ impl Hall {
             .await
     }
 
-    /// Ends whatever a session has at work, with as little writing as can be.
+    /// Ends whatever a session has at work, as soon as the store takes it, and the process of its
+    /// agent: what it does now would be seen by nobody.
     async fn give_up(&self, id: SessionId, why: &'static str) {
-        let now = self.now();
-        let given_up = self
-            .store()
-            .write(move |tx| {
-                let session = again(tx, id)?;
-                if !session.state.is_busy() {
-                    return Ok(session.agent_id);
-                }
-                turn::interrupt(tx, &session, TurnOutcome::Interrupted, now)?;
-                let failed = Session {
-                    state: SessionState::Failed,
-                    state_reason: why.to_owned(),
-                    ..again(tx, id)?
-                };
-                touch(tx, failed, None, now).map(|session| session.agent_id)
-            })
-            .await;
-        match given_up {
-            // What the agent does now would be seen by nobody.
-            Ok(agent) => self.inner.processes.stop(agent),
-            Err(error) => tracing::error!(?error, "a session could not be given up"),
+        let agent = self.store().read(move |db| Ok(again(db, id)?.agent_id));
+        match agent.await {
+            Ok(agent) => self.inner.processes.stop(agent.value),
+            Err(error) => tracing::error!(?error, "an agent could not be stopped"),
+        }
+        let mut again = tokio::time::interval(AFTER_FAULTS);
+        loop {
+            again.tick().await;
+            let now = self.now();
+            let given_up = self
+                .store()
+                .write(move |tx| turn::break_off(tx, id, why, now));
+            match given_up.await {
+                Ok(()) => return,
+                Err(error) => tracing::error!(?error, "a session could not be given up"),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Error, Moment, Refusal, Result,
     agents::{Agent, AgentState, NewAgent},
     callers::{AnyCaller, Caller, Gate, Human, Owner},
     events::Event,
@@ -19,7 +19,7 @@ use guildhall_domain::{
 use guildhall_store::{Rx, Tx, agents, sessions, settings};
 
 use super::{allow_mode, revised};
-use crate::{Hall, agents as registry, repeats::Once, runtimes::require_offered};
+use crate::{Hall, agents as registry, repeats::Once, runtimes::require_offered, sight};
 
 /// What became of a request for a session.
 #[derive(Clone, Debug)]
@@ -128,7 +128,14 @@ impl Hall {
                 .await?;
         }
         if let Some(cwd) = ask.cwd.take() {
-            ask.cwd = Some(self.working_folder(cwd).await?);
+            let caller = *by.caller();
+            let reach = self.store().read(move |db| sight::reach(db, &caller)).await;
+            ask.cwd = Some(match reach {
+                Ok(_) => self.working_folder(cwd).await?,
+                // Who may not look at folders names that of an agent, and learns of no other one.
+                Err(Error::Refusal(Refusal::OwnerOnly)) => cwd,
+                Err(error) => return Err(error),
+            });
         }
         let resumed = self.resumable(by, &mut ask).await?;
         Ok(Prepared { ask, resumed })

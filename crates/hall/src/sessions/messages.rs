@@ -16,6 +16,17 @@ use guildhall_store::{Rx, Seen, Tx, messages, messages::Waiting, sessions, turns
 use super::{again, find, preview, require_open, title_of, touch};
 use crate::{Hall, interactions, repeats::Once};
 
+/// Where a message stands in the queue of its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// Before all others, also in a full queue: a person decided it.
+    First,
+    /// Behind the others, also in a full queue: a person decided it, for another turn.
+    Decided,
+    /// Behind the others, while there is room.
+    Usual,
+}
+
 /// A message for an agent.
 pub(crate) struct NewMessage {
     /// Its id.
@@ -30,8 +41,8 @@ pub(crate) struct NewMessage {
     pub(crate) context: String,
     /// The room's turn it belongs to.
     pub(crate) room_turn: Option<TurnId>,
-    /// Whether it goes before all others that wait.
-    pub(crate) is_first: bool,
+    /// Where it stands in the queue.
+    pub(crate) rank: Rank,
 }
 
 /// What became of a message. Source: contract 3.5.
@@ -87,7 +98,7 @@ impl Hall {
                         content,
                         context: String::new(),
                         room_turn: None,
-                        is_first: false,
+                        rank: Rank::Usual,
                     };
                     enqueue(tx, message, now)
                 })
@@ -203,63 +214,49 @@ impl Hall {
         Ok(queue)
     }
 
-    /// Stops the turn of a session; what waits goes too, unless it is to stay.
+    /// Stops the turn of a session; what waits goes too, unless it is to stay. What the session
+    /// asked and was granted ends with it, also what waits without its agent.
     ///
     /// Answers whether a turn ran, and how many messages were taken out of the queue.
     ///
     /// # Errors
     /// `NotFound`.
     ///
-    /// Source: contract 3.5, 3.6.2.
+    /// Source: contract 3.5, 3.6.2, 3.8.2.
     pub async fn cancel_turn(
         &self,
         by: &Human,
         session: SessionId,
         keep_queue: bool,
+        once: Once<(bool, u32)>,
     ) -> Result<(bool, u32)> {
-        let by = *by.caller();
-        self.stop_turn(session, keep_queue, Some(by.author), move |db| {
-            find(db, &by, session)
-        })
-        .await
-    }
-
-    /// Stops the turn of a session on behalf of `actor`; `found` reads the session.
-    pub(crate) async fn stop_turn(
-        &self,
-        session: SessionId,
-        keep_queue: bool,
-        actor: Option<AuthorId>,
-        found: impl FnOnce(&Rx<'_>) -> Result<Session> + Send + 'static,
-    ) -> Result<(bool, u32)> {
-        let (now, hall) = (self.now(), self.clone());
-        let (stopped, removed, ended) = self
+        let (by, now, hall) = (*by.caller(), self.now(), self.clone());
+        let (outcome, ended) = self
             .store()
             .write(move |tx| {
-                let found = found(tx)?;
-                let removed = if keep_queue {
-                    0
-                } else {
-                    clear_queue(tx, &found, actor, now)?
-                };
-                let is_busy = found.state.is_busy();
-                let ended = if is_busy {
-                    let ended = interactions::withdraw_all(tx, session, actor, now)?;
-                    hall.halt_driver(tx, found, actor, now)?;
-                    ended
-                } else {
-                    interactions::withdraw_grants(tx, session, actor, now)?;
-                    if removed > 0 {
-                        touch(tx, found, actor, now)?;
+                let mut ended = Vec::new();
+                let outcome = once.run(tx, now, |tx| {
+                    let found = find(tx, &by, session)?;
+                    let removed = if keep_queue {
+                        0
+                    } else {
+                        clear_queue(tx, &found, Some(by.author), now)?
+                    };
+                    ended = interactions::withdraw_all(tx, session, Some(by.author), now)?;
+                    let is_busy = found.state.is_busy();
+                    if is_busy {
+                        hall.halt_driver(tx, found, Some(by.author), now)?;
+                    } else if removed > 0 || !ended.is_empty() {
+                        touch(tx, found, Some(by.author), now)?;
                     }
-                    Vec::new()
-                };
-                Ok((is_busy, removed, ended))
+                    Ok((is_busy, removed))
+                })?;
+                Ok((outcome, ended))
             })
             .await?;
         self.answer_withdrawn(session, &ended);
         self.wake_turns();
-        Ok((stopped, removed))
+        Ok(outcome)
     }
 
     /// Stops what a session does for one turn of its room, and takes what waits for that turn
@@ -330,14 +327,15 @@ impl Hall {
 /// Lets a message wait in its session.
 ///
 /// # Errors
-/// [`Refusal::QueueFull`], unless it goes before all others.
+/// [`Refusal::QueueFull`], unless a person decided the message.
 pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Moment) -> Result<Sent> {
     let session = sessions::by_id(tx, message.session)?.ok_or(Refusal::NotFound(Thing::Session))?;
     let before = messages::queued(tx, message.session)?;
-    if before >= limits::QUEUE_MAX && !message.is_first {
+    let is_first = message.rank == Rank::First;
+    if before >= limits::QUEUE_MAX && message.rank == Rank::Usual {
         return Err(Refusal::QueueFull.into());
     }
-    let queue_position = match (message.is_first, session.state) {
+    let queue_position = match (is_first, session.state) {
         (true, SessionState::Starting) => 2.min(before + 1),
         (true, _) => 1,
         (false, _) => before + 1,
@@ -357,7 +355,7 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Moment) -> Resu
         SessionState::Starting => messages::queue_head(tx, message.session)?,
         _ => None,
     };
-    messages::enqueue(tx, &waiting, message.is_first)?;
+    messages::enqueue(tx, &waiting, is_first)?;
     if let Some(head) = starting {
         messages::put_first(tx, message.session, head.id)?;
     }

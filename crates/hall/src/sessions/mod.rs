@@ -6,6 +6,7 @@ mod fold;
 mod live;
 mod making;
 mod messages;
+mod modes;
 mod processes;
 mod recovery;
 mod stage;
@@ -22,10 +23,10 @@ use guildhall_domain::{
     limits,
     outcome::Thing,
     revisions::{Precondition, Revised},
-    runtimes::{Capabilities, may_use},
-    sessions::{Acknowledgement, Binding, Session, SessionPatch, SessionState, TurnOutcome},
+    runtimes::Capabilities,
+    sessions::{Binding, Session, SessionPatch, SessionState, TurnOutcome},
 };
-use guildhall_store::{Rx, Seen, Tx, agents, sessions};
+use guildhall_store::{Rx, Seen, Tx, sessions};
 pub use guildhall_store::{
     messages::Waiting,
     sessions::{Filter, Place},
@@ -35,7 +36,8 @@ pub(crate) use live::Live;
 pub use making::Opened;
 pub(crate) use making::of_room;
 pub use messages::{MessagesPage, Sent};
-pub(crate) use messages::{NewMessage, enqueue};
+pub(crate) use messages::{NewMessage, Rank, enqueue};
+use modes::{allow_mode, has_word, standing};
 pub(crate) use processes::Processes;
 pub(crate) use recovery::recover;
 
@@ -356,6 +358,17 @@ pub(crate) fn touch(
     Ok(session)
 }
 
+/// Tells that a session waits for another number of answers.
+pub(crate) fn recount(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    actor: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    let session = again(tx, id)?;
+    touch(tx, session, actor, now).map(|_| ())
+}
+
 /// Calls a session as its agent does.
 fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Moment) -> Result<()> {
     let session = again(tx, id)?;
@@ -393,38 +406,6 @@ fn require_open(session: &Session) -> Result<(), Refusal> {
         return Err(Refusal::SessionReadOnly);
     }
     Ok(())
-}
-
-/// Lets a session run in `mode`: with a person's word now, or one given before to its agent or
-/// to itself.
-fn allow_mode(
-    tx: &mut Tx<'_>,
-    by: &Caller,
-    session: &Session,
-    capabilities: &Capabilities,
-    mode: &str,
-    acknowledged: bool,
-    now: Moment,
-) -> Result<()> {
-    let mode = capabilities.mode(mode)?;
-    let standing = standing(tx, session)?;
-    if let Some(word) = crate::agents::consent(by, mode, acknowledged, &standing, now)? {
-        sessions::acknowledge(tx, session.id, &word)?;
-    }
-    Ok(())
-}
-
-/// Whether a person's word stands for `mode`.
-fn has_word(capabilities: &Capabilities, mode: &str, standing: &[Acknowledgement]) -> bool {
-    let mode = capabilities.mode(mode);
-    mode.is_ok_and(|mode| mode.width.needs_consent() && may_use(mode, false, standing).is_ok())
-}
-
-/// The words that stand for a session's modes: its own and its agent's.
-fn standing(db: &Rx<'_>, session: &Session) -> Result<Vec<Acknowledgement>> {
-    let own = sessions::acknowledgement(db, session.id)?;
-    let of_agent = agents::acknowledgements(db, session.agent_id)?;
-    Ok(own.into_iter().chain(of_agent).collect())
 }
 
 fn revised(db: &Rx<'_>, session: Session) -> Result<Revised<Session>> {

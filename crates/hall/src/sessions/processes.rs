@@ -89,8 +89,8 @@ impl Seats {
 pub(super) struct Seat {
     /// The agent's id of it.
     pub(super) native: String,
-    /// The mode in force, by the agent's id; `None` when it is not known.
-    pub(super) mode: Option<String>,
+    /// Whether the mode is being set back, because the agent switched it between turns.
+    pub(super) is_set_back: bool,
     /// The model that was set; `""` is the agent's own.
     pub(super) model: String,
     /// The effort that was set; `""` is the agent's own.
@@ -130,6 +130,11 @@ impl Process {
     pub(super) fn amend_seat(&self, session: SessionId, how: impl FnOnce(&mut Seat)) -> bool {
         let mut seats = lock(&self.seats);
         seats.by_session.get_mut(&session).map(how).is_some()
+    }
+
+    /// The mode that the agent has a session in, by its own id; `None` where that is not known.
+    pub(super) fn mode(&self, session: SessionId) -> Option<String> {
+        self.link.mode(&self.seat(session)?.native)
     }
 
     /// Forgets a session that is over; its agent hears of it where it wants to know.
@@ -312,6 +317,7 @@ impl Hall {
             said,
             asked,
             hall: self.clone(),
+            agent: agent.id,
             runtime: agent.runtime.clone(),
             cwd: agent.cwd.clone(),
         };
@@ -407,14 +413,12 @@ impl Hall {
         Ok((id, secret))
     }
 
+    /// Takes the process's token back, as soon as the store takes it.
     async fn revoke_process_token(&self, agent: AgentId, token: TokenId) {
         let now = self.now();
-        let revoked = self
-            .store()
-            .write(move |tx| tokens::revoke(tx, None, agent, token, now))
-            .await;
-        if let Err(error) = revoked {
-            tracing::warn!(?error, "a process token could not be revoked");
+        let revoked = self.insist(move |tx| tokens::revoke(tx, None, agent, token, now));
+        if revoked.await.is_err() {
+            tracing::warn!(%agent, "a process token could not be revoked");
         }
     }
 

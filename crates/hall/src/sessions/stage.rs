@@ -1,18 +1,18 @@
 //! The stage of a turn: the agent's process runs, the session is open in it, and mode, model and
 //! effort are in force.
 
-use std::path::PathBuf;
+use std::{future::Future, path::PathBuf, pin::pin};
 
 use guildhall_domain::{
     Error, Refusal, Result,
     ids::{AuthorId, SessionId},
     outcome::Thing,
-    runtimes::{Capabilities, may_use},
+    runtimes::may_use,
     sessions::Session,
     usage::UsageScope,
 };
 use guildhall_store::agents;
-use guildhall_world::acp::{self, How, LinkError, OpenSession, OptionCategory, Said, Update};
+use guildhall_world::acp::{self, How, LinkError, OpenSession, OptionCategory, Said};
 use tokio::sync::mpsc;
 
 use super::{
@@ -28,16 +28,24 @@ pub(super) struct Applied {
     mode: String,
     model: String,
     effort: String,
+    /// The agent's own id of the mode; `None` where none was set.
+    native: Option<String>,
 }
 
 impl Applied {
-    /// What is to be in force for `session`.
-    pub(super) fn of(session: &Session) -> Self {
+    /// What `session` wants, under the agent's own id of its mode.
+    fn of(session: &Session, native: Option<String>) -> Self {
         Self {
             mode: session.permission_mode.clone(),
             model: session.model.clone(),
             effort: session.effort.clone(),
+            native,
         }
+    }
+
+    /// Whether this is what `session` wants.
+    pub(super) fn is_for(&self, session: &Session) -> bool {
+        *self == Self::of(session, self.native.clone())
     }
 }
 
@@ -49,7 +57,6 @@ pub(super) struct Stage {
     pub(super) native: String,
     /// The agent's author.
     pub(super) author: AuthorId,
-    pub(super) capabilities: Capabilities,
     pub(super) usage_scope: UsageScope,
     /// What was put in force.
     pub(super) applied: Applied,
@@ -66,29 +73,44 @@ impl Drop for Stage {
 }
 
 impl Stage {
-    /// Takes in what the agent said before its turn; answers whether it switched its mode. What
-    /// else it said there has no turn to stand in.
-    pub(super) fn overheard(&mut self) -> bool {
-        let mut is_switched = false;
-        while let Ok(said) = self.inbox.try_recv() {
-            let native = match said {
-                Said::Update {
-                    update: Update::Mode(native),
-                    ..
-                } => Some(native),
-                Said::Update {
-                    update: Update::Options(options),
-                    ..
-                } => acp::mode_of(&options),
-                Said::Update { .. } | Said::Ask { .. } => None,
-            };
-            let Some(native) = native else { continue };
-            self.process.amend_seat(self.session, |seat| {
-                is_switched |= seat.mode.as_ref() != Some(&native);
-                seat.mode = Some(native);
-            });
+    /// Passes over what the agent said before its turn, as far as it came: there is no message
+    /// it could stand in.
+    pub(super) async fn pass_over(&mut self) {
+        let barrier = self.process.barrier();
+        // An error is a barrier as well: nobody hands anything on any more.
+        let _ = unheard(&mut self.inbox, barrier).await;
+        while self.inbox.try_recv().is_ok() {}
+    }
+
+    /// Whether the agent is in another mode than was put in force; it is noted.
+    pub(super) fn is_switched(&mut self) -> bool {
+        match self.process.mode(self.session) {
+            Some(native) if self.applied.native.as_ref() != Some(&native) => {
+                self.applied.native = Some(native);
+                true
+            }
+            Some(_) | None => false,
         }
-        is_switched
+    }
+
+    /// Puts in force what the session wants now.
+    pub(super) async fn prepare(&mut self, hall: &Hall) -> Result<(), String> {
+        let applying = hall.apply(&self.process, self.session);
+        self.applied = unheard(&mut self.inbox, applying).await?;
+        Ok(())
+    }
+}
+
+/// Waits for something while all that comes in is dropped: unheard, it would keep the agent from
+/// its other sessions, and from answering. Asks are answered "cancelled".
+async fn unheard<T>(inbox: &mut mpsc::Receiver<Said>, done: impl Future<Output = T>) -> T {
+    let mut done = pin!(done);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut done => return done,
+            Some(_) = inbox.recv() => {}
+        }
     }
 }
 
@@ -98,20 +120,18 @@ impl Hall {
     /// # Errors
     /// Why it is not, for a person.
     pub(super) async fn open_stage(&self, place: Use, session: &Session) -> Result<Stage, String> {
-        let (id, kind) = (session.agent_id, session.runtime.clone());
-        let hall = self.clone();
-        let found = self.store().read(move |db| {
-            let agent = agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?;
-            Ok((agent, hall.capabilities_in(db, &kind)?))
-        });
-        let (agent, capabilities) = found.await.map_err(said)?.value;
+        let id = session.agent_id;
+        let agent = self
+            .store()
+            .read(move |db| Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?));
+        let agent = agent.await.map_err(said)?.value;
         let profile = self.runtimes().find(&session.runtime);
         let usage_scope = profile.map_err(|refusal| said(refusal.into()))?.usage_scope;
         let process = self.process_in(&place, &agent).await?;
-        let (native, inbox, learned) = match process.seat(session.id) {
+        let (native, inbox) = match process.seat(session.id) {
             Some(seat) => {
                 let inbox = process.listen(session.id, &seat.native);
-                (seat.native, inbox, None)
+                (seat.native, inbox)
             }
             None => self.seat(&process, session).await?,
         };
@@ -119,14 +139,13 @@ impl Hall {
             session: session.id,
             native,
             author: agent.author_id,
-            capabilities: learned.unwrap_or(capabilities),
             usage_scope,
-            applied: Applied::of(session),
+            applied: Applied::of(session, None),
             inbox,
             process,
             _place: place,
         };
-        stage.applied = self.apply(&stage.process, session.id).await?;
+        stage.prepare(self).await?;
         Ok(stage)
     }
 
@@ -136,7 +155,7 @@ impl Hall {
         &self,
         process: &Process,
         session: &Session,
-    ) -> Result<(String, mpsc::Receiver<Said>, Option<Capabilities>), String> {
+    ) -> Result<(String, mpsc::Receiver<Said>), String> {
         let (link, facts) = (&process.link, &process.facts);
         let known = &session.runtime_session_id;
         let can_resume = facts.load_session || facts.resume_session;
@@ -185,8 +204,8 @@ impl Hall {
                 self.note_agent_commands(session.id, &session.runtime, &session.cwd, commands);
             noted.await.map_err(said)?;
         }
-        let learned = self.learn(&session.runtime, facts, &opened).await?;
-        Ok((opened.session, inbox, Some(learned)))
+        self.learn(&session.runtime, facts, &opened).await?;
+        Ok((opened.session, inbox))
     }
 
     /// Puts the session's mode, model and effort in force as they are wanted now; a mode that
@@ -205,6 +224,7 @@ impl Hall {
             Ok((session, capabilities, standing))
         });
         let (session, capabilities, standing) = found.await.map_err(said)?.value;
+        let mut in_force = None;
         if !session.permission_mode.is_empty() {
             let mode = capabilities.mode(&session.permission_mode);
             let mode = mode.map_err(|refusal| said(refusal.into()))?;
@@ -216,6 +236,7 @@ impl Hall {
                 )
             })?;
             set_mode(process, id, &mode.native).await?;
+            in_force = Some(mode.native.clone()).filter(|native| !native.is_empty());
         }
         let seat = process.seat(id).unwrap_or_default();
         for (category, wanted, known, own) in [
@@ -237,7 +258,7 @@ impl Hall {
                 set_option(process, id, category, (wanted, value)).await?;
             }
         }
-        Ok(Applied::of(&session))
+        Ok(Applied::of(&session, in_force))
     }
 
     async fn say_forgotten(&self, session: SessionId) {
@@ -250,20 +271,17 @@ impl Hall {
         }
     }
 
-    /// Keeps what a runtime said of itself; answers what it can do.
+    /// Keeps what a runtime said of itself.
     async fn learn(
         &self,
         kind: &str,
         facts: &acp::Initialized,
         opened: &acp::Opened,
-    ) -> Result<Capabilities, String> {
+    ) -> Result<(), String> {
         let probed = crate::runtimes::probed(facts, opened);
         let (hall, kind, now) = (self.clone(), kind.to_owned(), self.now());
         self.store()
-            .write(move |tx| {
-                note_probed(tx, hall.runtimes(), &kind, probed, None, now)?;
-                hall.capabilities_in(tx, &kind)
-            })
+            .write(move |tx| note_probed(tx, hall.runtimes(), &kind, probed, None, now).map(|_| ()))
             .await
             .map_err(said)
     }
@@ -275,17 +293,13 @@ async fn set_mode(process: &Process, id: SessionId, native: &str) -> Result<(), 
     let Some(seat) = process.seat(id) else {
         return Err("the session is not open in its agent".to_owned());
     };
-    if native.is_empty() || seat.mode.as_deref() == Some(native) {
+    if native.is_empty() || process.mode(id).as_deref() == Some(native) {
         return Ok(());
     }
-    // Until the agent answers, nobody knows which one is in force.
-    process.amend_seat(id, |seat| seat.mode = None);
     let set = process.link.set_mode(&seat.native, native).await;
     set.map_err(|error| {
         format!("MODE_NOT_APPLIED: the agent did not take the mode {native}: {error}")
-    })?;
-    process.amend_seat(id, |seat| seat.mode = Some(native.to_owned()));
-    Ok(())
+    })
 }
 
 /// Sets a model or effort at the agent: `value`, which stands for what is `wanted`.

@@ -199,6 +199,10 @@ impl Talk {
     async fn hear(&mut self, said: Said) -> Told<()> {
         self.heard_at = Instant::now();
         match said {
+            Said::Update {
+                update: Update::Mode(_) | Update::Options(_),
+                ..
+            } => return self.mode_switched().await,
             // Late output is dropped, and a late ask is answered "cancelled".
             Said::Update { .. } | Said::Ask { .. } if self.stopping.is_some() => return Ok(()),
             Said::Update { update, .. } => self.take_in(update).await?,
@@ -228,14 +232,8 @@ impl Talk {
             Update::Cost(cost) => self.cost = Some(cost),
             Update::Title(title) => return self.entitle(&title).await,
             Update::Notice(text) => return self.notice(text).await,
-            Update::Mode(native) => return self.mode_switched(native).await,
-            Update::Options(options) => {
-                if let Some(native) = acp::mode_of(&options) {
-                    return self.mode_switched(native).await;
-                }
-            }
-            // The process hands these on by itself.
-            Update::Commands(_) => {}
+            // Modes were looked at already; commands the process hands on by itself.
+            Update::Mode(_) | Update::Options(_) | Update::Commands(_) => {}
         }
         Ok(())
     }
@@ -302,13 +300,16 @@ impl Talk {
             }
             let opening =
                 interactions::open(tx, &session, call.as_ref(), &asked, &digests, id, now)?;
-            if matches!(opening, Opening::Asked(_)) && session.state == SessionState::Running {
+            if matches!(opening, Opening::Asked(_)) {
+                let is_first = session.state == SessionState::Running;
                 let waiting = Session {
                     state: SessionState::Waiting,
                     ..session
                 };
                 touch(tx, waiting, None, now)?;
-                room_turn.map_or(Ok(()), |turn| turns::awaits(tx, turn, now))?;
+                if let Some(turn) = room_turn.filter(|_| is_first) {
+                    turns::awaits(tx, turn, now)?;
+                }
             }
             Ok(opening)
         });
@@ -319,6 +320,11 @@ impl Talk {
             }
             Opening::Granted { option_id } => Decision::Selected(option_id),
             Opening::Refused => refusing(&parked.options),
+            Opening::AskedAlready => {
+                // What becomes of the call is for the ask that a person sees.
+                parked.reply.send(refusing(&parked.options));
+                return Ok(());
+            }
         };
         self.settle_call(&parked, &decision);
         parked.reply.send(decision);

@@ -4,19 +4,19 @@ use guildhall_domain::{
     Moment, Result,
     events::Event,
     ids::{SessionId, SessionTurnId},
-    sessions::{Origin, Session, SessionState, TurnOutcome},
+    sessions::{Session, SessionState, TurnOutcome},
     transcript::{MessageState, Part, ToolStatus},
     usage::{Cost, Meter, Tokens, Usage, UsageScope},
 };
 use guildhall_store::{
-    Rx, Tx, agents, messages,
+    Tx, messages,
     messages::Waiting,
     sessions::{self, NewTurn, TurnEnd},
     turns as rooms_turns, usage,
 };
 
-use super::{again, messages::remove, preview, stage::Applied, touch};
-use crate::turns;
+use super::{again, messages::remove, modes, preview, stage::Applied, touch};
+use crate::{Hall, interactions, turns};
 
 /// A message whose turn comes.
 #[derive(Clone, Debug)]
@@ -28,7 +28,12 @@ pub(super) struct Job {
 }
 
 /// Takes the session's next message up: the session starts.
-pub(super) fn next(tx: &mut Tx<'_>, id: SessionId, now: Moment) -> Result<Option<Job>> {
+pub(super) fn next(
+    tx: &mut Tx<'_>,
+    hall: &Hall,
+    id: SessionId,
+    now: Moment,
+) -> Result<Option<Job>> {
     let Some(session) = sessions::by_id(tx, id)? else {
         return Ok(None);
     };
@@ -44,27 +49,9 @@ pub(super) fn next(tx: &mut Tx<'_>, id: SessionId, now: Moment) -> Result<Option
         state_reason: String::new(),
         ..session
     };
-    let session = as_agent_has_it(tx, session)?;
+    let session = modes::follow_agent(tx, hall, session, now)?;
     let session = touch(tx, session, None, now)?;
     Ok(Some(Job { session, message }))
-}
-
-/// A room's session runs in the mode its agent has now, whatever it had before.
-/// Source: contract 3.6.4.
-fn as_agent_has_it(db: &Rx<'_>, session: Session) -> Result<Session> {
-    let agent = match session.origin {
-        Origin::Room => agents::by_id(db, session.agent_id)?,
-        Origin::Person | Origin::Terminal => None,
-    };
-    Ok(match agent {
-        Some(agent) => Session {
-            permission_mode: agent.permission_mode,
-            model: agent.model,
-            effort: agent.effort,
-            ..session
-        },
-        None => session,
-    })
 }
 
 /// What became of a turn that was to begin.
@@ -103,7 +90,7 @@ pub(super) fn begin(
         touch(tx, idle, None, now)?;
         return Ok(Begun::Displaced);
     };
-    if *applied != Applied::of(&session) {
+    if !applied.is_for(&session) {
         return Ok(Begun::Changed);
     }
     messages::deliver(tx, session.id, message.id, turn)?;
@@ -274,6 +261,26 @@ pub(super) fn interrupt(
     room_turn.map_or(Ok(()), |room_turn| {
         turns::ended(tx, room_turn, outcome, "", None, now)
     })
+}
+
+/// Ends what a session has at work although nobody works on it any more, because its turn broke
+/// off on our side: what a person was asked stays asked, what waits goes on when a person acts.
+pub(super) fn break_off(tx: &mut Tx<'_>, id: SessionId, why: &str, now: Moment) -> Result<()> {
+    let session = again(tx, id)?;
+    if !session.state.is_busy() {
+        return Ok(());
+    }
+    interactions::detach_all(tx, id, now)?;
+    interrupt(tx, &session, TurnOutcome::Interrupted, now)?;
+    if messages::queued(tx, id)? > 0 {
+        sessions::hold(tx, id, true)?;
+    }
+    let failed = Session {
+        state: SessionState::Failed,
+        state_reason: why.to_owned(),
+        ..again(tx, id)?
+    };
+    touch(tx, failed, None, now).map(|_| ())
 }
 
 /// Ends a turn's rows and tells of it; answers what the session used, `None` when the turn had

@@ -172,6 +172,7 @@ impl Eyes<'_> {
             Event::AuthorUpdated { author } => {
                 authors::is_seen_by(self.db, author.id, self.by.author)
             }
+            Event::RuntimeChanged { .. } => Ok(true),
             _ => Ok(false),
         }
     }

@@ -9,7 +9,7 @@ use guildhall_store::{Tx, turns};
 
 use crate::{
     Hall,
-    sessions::{self, NewMessage},
+    sessions::{self, NewMessage, Rank},
 };
 
 /// A turn as its session is handed it.
@@ -45,7 +45,7 @@ pub(super) fn hand_over(tx: &mut Tx<'_>, handing: &Handing, now: Moment) -> Resu
         content: handing.content.clone(),
         context: handing.context.clone(),
         room_turn: Some(handing.turn),
-        is_first: false,
+        rank: Rank::Usual,
     };
     sessions::enqueue(tx, message, now)?;
     Ok(session.id)

@@ -154,7 +154,8 @@ pub async fn reword(
 ) -> ApiResult<Json<Queue>> {
     let queue = hall
         .reword_message(&by, session, message, ask.content)
-        .await?;
+        .await;
+    let queue = hall.refuse_terminal(&by, session, queue).await?;
     Ok(Json(listed(queue)))
 }
 
@@ -175,9 +176,9 @@ pub async fn remove(
     SessionPath(session): SessionPath,
     Path((_named, message)): Path<(String, MessageId)>,
 ) -> ApiResult<Json<Queue>> {
-    Ok(Json(listed(
-        hall.remove_message(&by, session, message).await?,
-    )))
+    let queue = hall.remove_message(&by, session, message).await;
+    let queue = hall.refuse_terminal(&by, session, queue).await?;
+    Ok(Json(listed(queue)))
 }
 
 fn listed(queue: Vec<Waiting>) -> Queue {

@@ -243,12 +243,17 @@ pub async fn cancel(
     State(hall): State<Hall>,
     By(by): By<Human>,
     SessionPath(session): SessionPath,
-    Body(ask): Body<CancelTurn>,
+    Sent { ask, repeat }: Sent<CancelTurn>,
 ) -> ApiResult<Json<CancelledTurn>> {
     let keep_queue = ask.keep_queue.unwrap_or(false);
-    let (ok, cancelled_queued) = hall.cancel_turn(&by, session, keep_queue).await?;
-    Ok(Json(CancelledTurn {
+    let once = repeat.answering(|outcome: &(bool, u32)| (StatusCode::OK, cancelled(*outcome)));
+    let outcome = hall.cancel_turn(&by, session, keep_queue, once).await?;
+    Ok(Json(cancelled(outcome)))
+}
+
+fn cancelled((ok, cancelled_queued): (bool, u32)) -> CancelledTurn {
+    CancelledTurn {
         ok,
         cancelled_queued,
-    }))
+    }
 }

@@ -21,7 +21,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
-use guildhall_hall::peers::Peers;
+use guildhall_hall::{peers::Peers, tasks::Tasks};
 use hyper::{
     body::{Body as HttpBody, Frame, Incoming, SizeHint},
     server::conn::http1,
@@ -55,7 +55,8 @@ pub(super) struct House {
     pub(super) limits: Limits,
     pub(super) peers: Peers,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) in_flight: AtomicUsize,
+    pub(super) tasks: Tasks,
+    pub(super) in_flight: Arc<AtomicUsize>,
 }
 
 /// Serves one connection until either side ends it; `closing` turns true when the server stops.
@@ -189,7 +190,7 @@ impl House {
         passage: &Passage,
         mut request: Request<Incoming>,
     ) -> Response<Body> {
-        let Some(_place) = InFlight::enter(&self.in_flight, self.limits.requests_in_flight_max)
+        let Some(place) = InFlight::enter(&self.in_flight, self.limits.requests_in_flight_max)
         else {
             return Refused::Overloaded.into_response();
         };
@@ -198,12 +199,26 @@ impl House {
         }
         request.extensions_mut().insert(passage.id().clone());
         request.extensions_mut().insert(line.peer(&self.peers));
-        // Nothing of a panicked request is used again, so its broken state is not seen.
-        let routed = AssertUnwindSafe(self.router.clone().call(request.map(Body::new)));
-        match routed.catch_unwind().await {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => match never {},
-            Err(_panic) => {
+        let is_change = !request.method().is_safe();
+        let routed = self.router.clone().call(request.map(Body::new));
+        let answered = if is_change {
+            // Also when its client goes away: what follows a commit, such as waking or stopping
+            // an agent, must happen as well.
+            let change = async move {
+                let _place = place;
+                routed.await
+            };
+            self.tasks.finish(change).await
+        } else {
+            // Nothing of a panicked request is used again, so its broken state is not seen.
+            let answered = AssertUnwindSafe(routed).catch_unwind().await;
+            drop(place);
+            answered.ok()
+        };
+        match answered {
+            Some(Ok(response)) => response,
+            Some(Err(never)) => match never {},
+            None => {
                 tracing::error!(request_id = passage.id().as_str(), "a handler panicked");
                 Refused::Broken.into_response()
             }
@@ -212,17 +227,17 @@ impl House {
 }
 
 /// A running request, until its answer's head is there: open streams do not count.
-struct InFlight<'a>(&'a AtomicUsize);
+struct InFlight(Arc<AtomicUsize>);
 
-impl<'a> InFlight<'a> {
-    fn enter(running: &'a AtomicUsize, max: usize) -> Option<Self> {
-        let place = Self(running);
+impl InFlight {
+    fn enter(running: &Arc<AtomicUsize>, max: usize) -> Option<Self> {
+        let place = Self(Arc::clone(running));
         // The count is only compared with a bound, nothing else hangs on it.
         (running.fetch_add(1, Ordering::Relaxed) < max).then_some(place)
     }
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

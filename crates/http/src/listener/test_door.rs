@@ -1,6 +1,9 @@
 //! A door with a few routes and raw clients, for tests over real sockets.
 
-use std::{net::Ipv4Addr, sync::atomic::Ordering};
+use std::{
+    net::Ipv4Addr,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use axum::{
     Extension,
@@ -8,7 +11,7 @@ use axum::{
     extract::{State, ws::WebSocketUpgrade},
     http::StatusCode,
     response::Response,
-    routing::{any, get},
+    routing::{any, get, post},
 };
 use bytes::Bytes;
 use guildhall_hall::peers::Script;
@@ -29,9 +32,9 @@ pub(super) const LONG: Duration = Duration::from_secs(60);
 pub(super) struct Stage {
     /// How many requests reached a handler.
     pub(super) handled: Arc<AtomicUsize>,
-    /// Says that `/wait` is running.
+    /// Says that `/wait` or `/change` is running, and that `/change` is done.
     entered: mpsc::UnboundedSender<()>,
-    /// Lets one `/wait` go on.
+    /// Lets one `/wait` or `/change` go on.
     pub(super) release: Arc<Notify>,
     /// Says that a body of `/flood` or `/stream` is gone.
     body_gone: mpsc::UnboundedSender<()>,
@@ -100,6 +103,14 @@ fn routes(stage: Stage) -> Router {
             }),
         )
         .route(
+            "/change",
+            post(|State(stage): State<Stage>| async move {
+                stage.entered.send(()).unwrap();
+                stage.release.notified().await;
+                stage.entered.send(()).unwrap();
+            }),
+        )
+        .route(
             "/flood",
             get(|State(stage): State<Stage>| async move { endless(&stage, false) }),
         )
@@ -152,6 +163,7 @@ impl TestDoor {
             limits,
             peers,
             metrics: Arc::new(Metrics::new().unwrap()),
+            tasks: Tasks::default(),
         };
         let (stop, stopped) = oneshot::channel();
         let mut serving = JoinSet::new();
@@ -181,6 +193,16 @@ impl TestDoor {
             ))
             .await;
         client.answer().await
+    }
+
+    /// Whether there is a place for another connection.
+    pub(super) async fn serves_another(&self) -> bool {
+        let mut client = self.connect().await;
+        let ask = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let mut answer = Vec::new();
+        client.0.write_all(ask).await.is_ok()
+            && client.0.read_to_end(&mut answer).await.is_ok()
+            && !answer.is_empty()
     }
 
     pub(super) fn begin_to_stop(&mut self) {

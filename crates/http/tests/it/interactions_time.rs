@@ -63,6 +63,7 @@ async fn the_chore_comes_by_itself_parks_after_ten_minutes_and_refuses_after_fou
     t.pass(4 * HOUR);
     for _ in 0..2 {
         stream.expect("interaction_resolved").await;
+        stream.expect("session_updated").await;
     }
     assert_eq!(card.answer().await, selected("no"));
     assert_eq!(question.answer().await, Answer::Cancelled);
@@ -116,7 +117,7 @@ async fn a_restart_keeps_the_card_and_its_deadline_and_a_yes_then_waits_for_the_
     let types: Vec<_> = told.iter().take(3).map(|event| &event["type"]).collect();
     assert_eq!(
         types,
-        ["interaction_resolved", "message_queued", "session_updated"]
+        ["interaction_resolved", "session_updated", "message_queued"]
     );
     assert_eq!(told[0]["data"]["resolution"], "approved");
     // Anything else is asked about; exactly this is allowed once, under whatever id.
@@ -145,7 +146,7 @@ async fn what_is_due_at_the_start_has_ended_before_anybody_is_answered() {
     assert!(t.hall().tasks().ended(guildhall_testkit::PATIENCE).await);
     t.pass(4 * HOUR);
     t.restart().await;
-    let told = events.next("interaction_resolved");
+    let told = events.the("interaction_resolved");
     assert_eq!(
         (&told["resolution"], &told["at"]),
         (&json!("expired"), &json!("2026-09-21T18:13:20.000Z"))
@@ -226,9 +227,10 @@ async fn a_yes_that_reached_nobody_is_kept_for_the_agent_that_comes_back() {
     approve(&t.owner(), &session, "c1").await.ok(200);
     // It is told of, and the agent is asked to go on.
     assert_eq!(
-        events.names()[..3],
+        events.names()[..4],
         [
             "interaction_resolved",
+            "session_updated",
             "interaction_detached",
             "message_queued"
         ]

@@ -27,7 +27,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{
     EndKind, Ended, How, Initialized, LinkError, McpServer, OpenSession, Opened, OptionCategory,
-    Piece, PromptEnd, reading,
+    Piece, PromptEnd, mode_of, reading,
     sessions::{Sessions, Way},
     tail::Tail,
 };
@@ -158,26 +158,12 @@ impl AgentLink {
         ask: LoadSessionRequest,
         is_replay_dropped: bool,
     ) -> Result<Opened, LinkError> {
-        let connection = self.connection().await?;
         self.shared.sessions.replays(&id, is_replay_dropped);
-        let (tell, told) = oneshot::channel();
         let (shared, session) = (Arc::clone(&self.shared), id.clone());
-        let sent = connection
-            .prepare_request(ask)
-            .on_receiving_result(move |result| {
-                shared.sessions.replays(&session, false);
-                // Whoever asked may have given up.
-                let _ = tell.send(result);
-                std::future::ready(Ok(()))
-            });
-        let answer = match (sent, told.await) {
-            (Ok(()), Ok(answer)) => answer,
-            (Ok(()), Err(_)) | (Err(_), _) => return Err(self.gone().await),
-        };
-        match answer {
-            Ok(answer) => Ok(reading::opened(id, answer.modes, answer.config_options)),
-            Err(error) => Err(self.error(&error).await),
-        }
+        let answer = self
+            .ask_noting(ask, move |_| shared.sessions.replays(&session, false))
+            .await?;
+        Ok(reading::opened(id, answer.modes, answer.config_options))
     }
 
     /// Sets the mode by the agent's own id of it: by `session/set_mode`, else by the config
@@ -186,10 +172,18 @@ impl AgentLink {
     /// # Errors
     /// [`LinkError::NotOffered`] when the session has neither.
     pub async fn set_mode(&self, session: &str, native: &str) -> Result<(), LinkError> {
-        match self.shared.sessions.way_to_mode(session) {
-            Some(way) => self.set(session, way, native).await,
-            None => Err(LinkError::NotOffered("modes".to_owned())),
-        }
+        let Some(way) = self.shared.sessions.way_to_mode(session) else {
+            return Err(LinkError::NotOffered("modes".to_owned()));
+        };
+        self.shared.sessions.mode_changed(session, None);
+        self.set(session, way, native, Some(native.to_owned()))
+            .await
+    }
+
+    /// The mode in force in `session`, by the agent's id and by what it said last; `None` where
+    /// it is not known, as while it is being set.
+    pub fn mode(&self, session: &str) -> Option<String> {
+        self.shared.sessions.mode(session)
     }
 
     /// Sets the model or the effort to one of the values offered.
@@ -203,33 +197,48 @@ impl AgentLink {
         value: &str,
     ) -> Result<(), LinkError> {
         match self.shared.sessions.way_to(session, category, Some(value)) {
-            Some(way) => self.set(session, way, value).await,
+            Some(way) => self.set(session, way, value, None).await,
             None => Err(LinkError::NotOffered(format!("such value: {value}"))),
         }
     }
 
-    async fn set(&self, session: &str, way: Way, value: &str) -> Result<(), LinkError> {
+    /// Sets a value; `mode` is the mode in force when the agent agrees.
+    async fn set(
+        &self,
+        session: &str,
+        way: Way,
+        value: &str,
+        mode: Option<String>,
+    ) -> Result<(), LinkError> {
+        use acp::v1::schema::SessionConfigOptionValue as Value;
         let session_id = session.to_owned();
-        let ask = match way {
+        let (shared, noted) = (Arc::clone(&self.shared), session_id.clone());
+        let note_mode = move |mode: Option<String>| {
+            if mode.is_some() {
+                shared.sessions.mode_changed(&noted, mode);
+            }
+        };
+        let (id, value) = match way {
             Way::Mode => {
                 let ask = SetSessionModeRequest::new(session_id, value.to_owned());
-                self.ask(ask).await?;
+                let noting = move |is_done| note_mode(mode.filter(|_| is_done));
+                self.ask_noting(ask, move |answer| noting(answer.is_ok()))
+                    .await?;
                 return Ok(());
             }
-            Way::Option(id) => SetSessionConfigOptionRequest::new(
-                session_id,
-                id,
-                acp::v1::schema::SessionConfigOptionValue::value_id(value.to_owned()),
-            ),
-            Way::Switch(id) => SetSessionConfigOptionRequest::new(
-                session_id,
-                id,
-                acp::v1::schema::SessionConfigOptionValue::boolean(value == "true"),
-            ),
+            Way::Option(id) => (id, Value::value_id(value.to_owned())),
+            Way::Switch(id) => (id, Value::boolean(value == "true")),
         };
-        let answer = self.ask(ask).await?;
-        let options = reading::options(answer.config_options);
-        self.shared.sessions.options_changed(session, &options);
+        let ask = SetSessionConfigOptionRequest::new(session_id, id, value);
+        let (shared, session) = (Arc::clone(&self.shared), session.to_owned());
+        self.ask_noting(ask, move |answer| {
+            if let Ok(answer) = answer {
+                let options = reading::options(answer.config_options.clone());
+                shared.sessions.options_changed(&session, &options);
+                note_mode(mode_of(&options).or(mode));
+            }
+        })
+        .await?;
         Ok(())
     }
 
@@ -300,6 +309,33 @@ impl AgentLink {
         match connection.send_request(ask).block_task().await {
             Ok(answer) => Ok(answer),
             Err(error) => Err(self.error(&error).await),
+        }
+    }
+
+    /// Asks, and has the answer noted in its place among all that the agent says.
+    async fn ask_noting<Req>(
+        &self,
+        ask: Req,
+        note: impl FnOnce(&Result<Req::Response, acp::Error>) + Send + 'static,
+    ) -> Result<Req::Response, LinkError>
+    where
+        Req: JsonRpcRequest,
+        Req::Response: Send,
+    {
+        let connection = self.connection().await?;
+        let (tell, told) = oneshot::channel();
+        let sent = connection
+            .prepare_request(ask)
+            .on_receiving_result(move |answer| {
+                note(&answer);
+                // Whoever asked may have given up.
+                let _ = tell.send(answer);
+                std::future::ready(Ok(()))
+            });
+        match (sent, told.await) {
+            (Ok(()), Ok(Ok(answer))) => Ok(answer),
+            (Ok(()), Ok(Err(error))) => Err(self.error(&error).await),
+            (Ok(()), Err(_)) | (Err(_), _) => Err(self.gone().await),
         }
     }
 

@@ -239,7 +239,7 @@ impl OptionCategory {
 }
 
 /// The mode in force, where it is one of the options.
-pub fn mode_of(options: &[ConfigOption]) -> Option<String> {
+fn mode_of(options: &[ConfigOption]) -> Option<String> {
     let mode = options
         .iter()
         .find(|option| OptionCategory::Mode.names(&option.category));
@@ -325,6 +325,17 @@ pub enum Update {
     Cost(Cost),
     /// Something a person should know.
     Notice(String),
+}
+
+impl Update {
+    /// The mode that is in force from now on, where it says so.
+    pub fn mode(&self) -> Option<String> {
+        match self {
+            Self::Mode(native) => Some(native.clone()),
+            Self::Options(options) => mode_of(options),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

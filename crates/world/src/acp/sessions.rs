@@ -1,4 +1,5 @@
-//! What the link must remember of each session: how its mode is set, and whose replay is dropped.
+//! What the link must remember of each session: its mode, how that is set, and whose replay is
+//! dropped. Everything is noted in the order in which the agent says it.
 
 use std::{
     collections::BTreeMap,
@@ -18,6 +19,9 @@ pub(super) struct Sessions {
 struct Facts {
     modes: Vec<NativeMode>,
     options: Vec<ConfigOption>,
+    /// The mode in force, by what the agent said or answered last; `None` while it is being set,
+    /// and until then. What an agent begins with, and what it says of that, differs.
+    mode: Option<String>,
     /// It is being loaded and its history is not wanted.
     is_replaying: bool,
 }
@@ -44,6 +48,7 @@ impl Sessions {
             Facts {
                 modes: opened.modes.clone(),
                 options: opened.options.clone(),
+                mode: None,
                 is_replaying: false,
             },
         );
@@ -77,8 +82,23 @@ impl Sessions {
         }
     }
 
+    /// The mode in force, where it is known.
+    pub(super) fn mode(&self, session: &str) -> Option<String> {
+        self.known().get(session)?.mode.clone()
+    }
+
+    /// The mode is this one from now on, or nobody knows.
+    pub(super) fn mode_changed(&self, session: &str, mode: Option<String>) {
+        if let Some(facts) = self.known().get_mut(session) {
+            facts.mode = mode;
+        }
+    }
+
     /// Whether an update goes on to whoever listens; notes what it changes.
     pub(super) fn passes(&self, session: &str, update: &Update) -> bool {
+        if let Some(mode) = update.mode() {
+            self.mode_changed(session, Some(mode));
+        }
         if let Update::Options(options) = update {
             self.options_changed(session, options);
         }

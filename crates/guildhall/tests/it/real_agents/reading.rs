@@ -8,7 +8,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{asking::modes_of, stage::Stage};
+use super::{
+    asking::modes_of,
+    stage::{PATIENCE, Stage},
+};
+use crate::workspace::until;
 
 /// Row 1.
 pub(super) fn it_is_the_pinned_version_and_every_mode_is_known(stage: &mut Stage) {
@@ -58,17 +62,22 @@ pub(super) fn its_list_of_tasks_is_told(stage: &mut Stage) {
         assert_eq!(end["outcome"], "end_turn", "{end}");
     }
     let path = format!("/api/sessions/{}/tasks", talk.id);
-    let (_, tasks) = stage.t().server.ask("GET", &path, None);
-    let tasks = tasks["tasks"].as_array().unwrap();
-    let told: Vec<_> = tasks
-        .iter()
-        .map(|task| [&task["subject"], &task["status"]])
-        .collect();
-    let expected = [
+    let told = || stage.t().server.ask("GET", &path, None).1["tasks"].take();
+    let expected = json!([
         ["Read the notes", "completed"],
         ["Count the words", "pending"],
-    ];
-    assert_eq!(json!(told), json!(expected), "{tasks:?}");
+    ]);
+    // The agent writes its transcript a little behind its own turn.
+    until("the tasks are told as they are", PATIENCE, || {
+        let told = told();
+        let states = told.as_array().unwrap().iter();
+        let states: Vec<_> = states
+            .map(|task| [&task["subject"], &task["status"]])
+            .collect();
+        json!(states) == expected
+    });
+    let tasks = told();
+    let tasks = tasks.as_array().unwrap();
     if stage.agent.name == "claude-code" {
         let native = talk.look()["runtimeSessionId"].as_str().unwrap().to_owned();
         let kept = stage.t().home.join("claude-code/tasks").join(native);

@@ -17,7 +17,7 @@ use crate::workspace::{Workspace, until};
 pub(super) const INJECTED: &str = "OPENCODE_CONFIG_CONTENT";
 /// The row about sessions of the agent's own command line, which are found by its transcripts.
 const TERMINAL_SESSIONS: u32 = 13;
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Variables of the server that no agent may see.
 pub(super) const SECRETS: [(&str, &str); 4] = [
     ("AWS_SECRET_ACCESS_KEY", "leak"),

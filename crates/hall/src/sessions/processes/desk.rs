@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use guildhall_domain::ids::SessionId;
-use guildhall_world::acp::{self, Said, Update};
+use guildhall_domain::ids::{AgentId, SessionId};
+use guildhall_world::acp::{Said, Update};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Seats, lock};
@@ -18,6 +18,7 @@ pub(super) struct Desk {
     pub(super) said: mpsc::Receiver<Said>,
     pub(super) asked: mpsc::Receiver<oneshot::Sender<()>>,
     pub(super) hall: Hall,
+    pub(super) agent: AgentId,
     pub(super) runtime: String,
     pub(super) cwd: String,
 }
@@ -80,21 +81,36 @@ impl Desk {
         match inbox {
             // A driver that is gone hears nothing; an ask it does not hear is answered "cancelled".
             Some(inbox) => drop(inbox.send(said).await),
-            None => self.overhear(session, update),
+            None => {
+                let is_switch = update.is_some_and(|update| update.mode().is_some());
+                if let Some(session) = session.filter(|_| is_switch) {
+                    self.overhear(session).await;
+                }
+            }
         }
     }
 
-    /// What is said between turns: an agent that switches its mode is set back before the next.
-    fn overhear(&self, session: Option<SessionId>, update: Option<&Update>) {
-        let mode = match update {
-            Some(Update::Mode(mode)) => Some(mode.clone()),
-            Some(Update::Options(options)) => acp::mode_of(options),
-            _ => None,
+    /// Between turns an agent that switches its mode is set back at once, unless a person's word
+    /// allows the mode.
+    async fn overhear(&self, session: SessionId) {
+        let Some(process) = self.hall.inner.processes.running(self.agent) else {
+            return;
         };
-        if let (Some(session), Some(mode)) = (session, mode)
-            && let Some(seat) = lock(&self.seats).by_session.get_mut(&session)
-        {
-            seat.mode = Some(mode);
+        let Ok(false) = self.hall.agent_switched(&process, session).await else {
+            return;
+        };
+        let mut is_first = false;
+        process.amend_seat(session, |seat| {
+            is_first = !std::mem::replace(&mut seat.is_set_back, true);
+        });
+        if !is_first {
+            return;
         }
+        // In a task of its own: what the agent answers must pass this desk.
+        let (hall, now) = (self.hall.clone(), self.hall.now());
+        self.hall.tasks().spawn("mode", now, async move {
+            hall.set_back(&process, session).await;
+            process.amend_seat(session, |seat| seat.is_set_back = false);
+        });
     }
 }

@@ -2,22 +2,12 @@
 
 use std::time::Duration;
 
-use guildhall_domain::{
-    Moment, Result,
-    events::{ChangedBy, Event},
-    ids::SessionId,
-    limits,
-    runtimes::{Mode, may_use},
-    sessions::Session,
-};
-use guildhall_store::Tx;
+use guildhall_domain::limits;
 
 use super::{
-    super::{again, driver::Told, stage::Applied, standing, touch},
+    super::{driver::Told, stage::Applied},
     Talk,
 };
-use crate::interactions;
-
 impl Talk {
     /// Puts mode, model and effort in force as they are wanted now, while the agent goes on.
     pub(super) fn reconsider(&mut self) {
@@ -46,64 +36,23 @@ impl Talk {
         }
         if std::mem::take(&mut self.applies_again) {
             self.reconsider();
+            return Ok(());
         }
-        Ok(())
+        // The agent may have switched it while it was being set.
+        self.mode_switched().await
     }
 
     /// The agent switched its mode by itself: it stays only where a person's word allows it.
-    pub(super) async fn mode_switched(&mut self, native: String) -> Told<()> {
-        let id = self.job.session.id;
-        let seat = self.stage.process.seat(id);
-        if self.applying.is_some() || seat.is_none_or(|seat| seat.mode.as_ref() == Some(&native)) {
+    pub(super) async fn mode_switched(&mut self) -> Told<()> {
+        if self.applying.is_some() || !self.stage.is_switched() {
             return Ok(());
         }
-        self.stage
-            .process
-            .amend_seat(id, |seat| seat.mode = Some(native.clone()));
-        let (to, now) = (
-            self.stage.capabilities.mode_of_native(&native),
-            self.hall.now(),
-        );
-        let is_allowed = self
-            .hall
-            .insist(move |tx| follow_mode(tx, id, &to, now))
-            .await?;
-        if !is_allowed {
+        let (process, id) = (&self.stage.process, self.job.session.id);
+        let is_allowed = self.hall.agent_switched(process, id).await?;
+        // One that has to stop is set back before its next turn.
+        if !is_allowed && self.stopping.is_none() {
             self.reconsider();
         }
         Ok(())
     }
-}
-
-/// Takes over the mode an agent took by itself; answers false when no person's word allows it,
-/// and it has to be set back.
-fn follow_mode(tx: &mut Tx<'_>, id: SessionId, to: &Mode, now: Moment) -> Result<bool> {
-    let session = again(tx, id)?;
-    if session.permission_mode == to.id {
-        return Ok(true);
-    }
-    let standing = standing(tx, &session)?;
-    if may_use(to, false, &standing).is_err() {
-        let event = Event::SessionModeRefused {
-            session_id: id,
-            attempted: to.id.clone(),
-            kept: session.permission_mode,
-        };
-        tx.append(now, None, &event)?;
-        return Ok(false);
-    }
-    let event = Event::SessionModeChanged {
-        session_id: id,
-        from: session.permission_mode.clone(),
-        to: to.id.clone(),
-        by: ChangedBy::Agent,
-        acknowledged: to.width.needs_consent(),
-    };
-    tx.append(now, None, &event)?;
-    interactions::withdraw_grants(tx, id, None, now)?;
-    let session = Session {
-        permission_mode: to.id.clone(),
-        ..session
-    };
-    touch(tx, session, None, now).map(|_| true)
 }
