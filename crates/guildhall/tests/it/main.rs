@@ -24,6 +24,7 @@ mod hostile;
 mod intruder;
 mod kill;
 mod login;
+mod modes;
 mod process_trees;
 mod promises;
 #[cfg(feature = "real-agents")]

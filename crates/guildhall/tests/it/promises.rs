@@ -114,29 +114,6 @@ fn an_agent_sees_the_listed_variables_of_the_server_and_no_other() {
 }
 
 #[test]
-fn without_the_mode_that_was_chosen_no_prompt_is_sent() {
-    let configuration = format!(
-        "[runtimes.mine]\ncommand = \"{}\"\nargs = [\"rehearsal-agent\"]\n\
-         default_mode = \"nowhere\"\n",
-        env!("CARGO_BIN_EXE_guildhall")
-    );
-    let t = Workspace::open_configured("no-mode", &configuration);
-    let ask = json!({"cwd": t.folder, "runtime": "mine", "acknowledgedAutonomy": true});
-    let session = t.session_of(&ask);
-    assert_eq!(t.look(&session)["permissionMode"], "nowhere");
-    let write = r#"#call write_file {"path":"written","content":"x"}"#;
-    t.send(&session, &["#say Heard.", write]);
-    let failed = t.until(&session, "session_updated", |data| {
-        data["session"]["state"] == "failed"
-    });
-    let why = failed["session"]["stateReason"].as_str().unwrap();
-    assert!(why.starts_with("MODE_NOT_APPLIED"), "{why}");
-    assert_eq!(failed["session"]["queuedCount"], 1, "the message waits");
-    assert_eq!(t.words(&session), "", "the agent heard nothing");
-    assert_eq!(t.file("written"), None);
-}
-
-#[test]
 fn a_stopped_server_leaves_nothing_of_an_agents_tree_alive() {
     let (t, _, tree) = deep("stop");
     assert_eq!(t.server.stop(), Some(0));

@@ -153,6 +153,28 @@ fn a_post_that_names_an_agent_is_answered_in_its_thread() {
 }
 
 #[test]
+fn a_rooms_session_goes_over_to_the_mode_that_its_agent_has_now_and_tells_of_it() {
+    let room = Room::open("follows");
+    room.agent("ada", "always");
+    let first = room.post(&["#say Before."]);
+    let first = room.stands(&first["turns"][0]["id"], "answered");
+    let session = text(&first["sessionId"]);
+    let (_, agents) = room.t.server.ask("GET", "/api/agents", None);
+    let agent = text(&agents["agents"][0]["id"]);
+    let plan = json!({"permissionMode": "plan"});
+    done(&room.t, "PATCH", &format!("/api/agents/{agent}"), &plan);
+    let second = room.post(&[EDIT]);
+    room.stands(&second["turns"][0]["id"], "silent");
+    let changed = room.t.until(&session, "session_mode_changed", |_| true);
+    let expected = json!({
+        "sessionId": session, "from": "default", "to": "plan",
+        "by": "server", "acknowledged": false,
+    });
+    assert_eq!(changed, expected);
+    assert_eq!(room.notes("ada"), "red\n");
+}
+
+#[test]
 fn an_empty_reply_is_silence() {
     let room = Room::open("silence");
     room.agent("ada", "always");

@@ -243,65 +243,6 @@ fn a_broken_agent_ends_in_a_named_state_and_blocks_no_other() {
 }
 
 #[test]
-fn no_mode_that_acts_unattended_is_in_force_without_a_persons_word() {
-    let t = Workspace::open("consent");
-    let ask = |extra: Value| {
-        let mut body = json!({"cwd": t.folder, "runtime": "rehearsal"});
-        for (name, value) in extra.as_object().unwrap() {
-            body[name] = value.clone();
-        }
-        t.server.ask("POST", "/api/sessions", Some(&body))
-    };
-    let (status, refused) = ask(json!({"permissionMode": "autopilot"}));
-    assert_eq!(
-        (status, &refused["details"]),
-        (428, &json!({"mode": "autopilot"}))
-    );
-    let (status, unknown) = ask(json!({"permissionMode": "yolo"}));
-    assert_eq!(
-        (status, &unknown["code"]),
-        (400, &json!("UNSUPPORTED_PERMISSION_MODE"))
-    );
-    assert_eq!(
-        unknown["details"]["supported"],
-        json!(["default", "accept-edits", "plan", "autopilot"])
-    );
-    let session = t.session();
-    let path = format!("/api/sessions/{session}");
-    let change = |body: Value| t.server.ask("PATCH", &path, Some(&body));
-    assert_eq!(change(json!({"permissionMode": "autopilot"})).0, 428);
-    assert_eq!(t.look(&session)["permissionMode"], "default");
-
-    t.write("notes.md", "red\n");
-    t.send(&session, &["#mode autopilot"]);
-    let refused = t.until(&session, "session_mode_refused", |_| true);
-    assert_eq!(
-        (&refused["attempted"], &refused["kept"]),
-        (&json!("autopilot"), &json!("default"))
-    );
-    t.turn_ended(&session, 1);
-    t.send(&session, &[EDIT]);
-    let asked = t.ask(&session);
-    assert_eq!(asked["mode"], "default", "it asks as before");
-    t.decide(
-        &session,
-        "deny",
-        &json!({"toolCallId": asked["toolCallId"]}),
-    );
-    t.turn_ended(&session, 2);
-
-    let (status, changed) =
-        change(json!({"permissionMode": "autopilot", "acknowledgedAutonomy": true}));
-    assert_eq!(
-        (status, &changed["permissionMode"]),
-        (200, &json!("autopilot"))
-    );
-    t.send(&session, &[EDIT]);
-    t.turn_ended(&session, 3);
-    assert_eq!(t.file("notes.md").as_deref(), Some("green\n"));
-}
-
-#[test]
 fn what_turns_used_sums_up_and_survives_a_restart() {
     let t = Workspace::open("usage");
     let session = t.session();

@@ -325,3 +325,24 @@ async fn a_yes_that_the_end_of_the_server_cut_short_is_told_at_the_next_start() 
         }
     }
 }
+
+#[tokio::test]
+async fn a_cancel_withdraws_every_ask_also_at_rest_and_its_repeat_is_answered_alike() {
+    let t = TestHall::open().await;
+    let session = t.session(&t.agent("ada").await);
+    t.seed_ask(&session, "c1", "ls").await.dies();
+    t.seed_questions(&session, Vec::new()).await.dies();
+    t.hall().agent_left(session.id).await.unwrap();
+    let cancel = || async {
+        let ask = t.owner().ask("POST", &at(&session, "cancel"));
+        ask.header("idempotency-key", "once").send().await
+    };
+    let first = cancel().await;
+    assert!(t.pending().await.is_empty());
+    let rows = t.rows();
+    let again = cancel().await;
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    let expected = json!({"ok": false, "cancelledQueued": 0});
+    assert_eq!((first.ok(200), again.ok(200)), (expected.clone(), expected));
+    assert_eq!(t.rows(), rows);
+}
