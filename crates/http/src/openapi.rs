@@ -1,6 +1,7 @@
 //! The interface document: OpenAPI 3.1, generated from the route table.
 
 mod examples;
+pub mod parameters;
 
 use std::sync::OnceLock;
 
@@ -80,8 +81,9 @@ fn generate() -> Value {
     });
     let schemas = document["components"]["schemas"].clone();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
-    for item in paths.into_iter().flat_map(|paths| paths.values_mut()) {
+    for (path, item) in paths.into_iter().flatten() {
         for (_, operation) in item.as_object_mut().into_iter().flatten() {
+            parameters::bound(path, operation);
             examples::add(operation, &schemas);
             let responses = operation
                 .get_mut("responses")

@@ -12,15 +12,19 @@ use crate::{
     answers::Read,
     errors::ApiResult,
     gates::By,
+    openapi::parameters::RefreshWord,
     query::{FromQuery, Params, Query},
 };
+
+/// What `refresh` can be, unlike other flags. Source: spec, "GET /api/commands"; contract 3.9.
+pub(crate) const REFRESH: [(bool, &str); 2] = [(true, "true"), (false, "false")];
 
 /// Which commands are asked for.
 pub struct Asked(CommandsAsk);
 
 impl FromQuery for Asked {
     fn read(params: &mut Params) -> Self {
-        let refresh = params.word("refresh", &[(true, "true"), (false, "false")]);
+        let refresh = params.word("refresh", &REFRESH);
         Self(CommandsAsk {
             cwd: params.text("cwd"),
             runtime: params.text("runtime"),
@@ -36,7 +40,7 @@ impl FromQuery for Asked {
 /// folder; of those that are typed alike the first counts.
 #[utoipa::path(get, path = "/api/commands", tag = "commands", operation_id = "listCommands",
     params(
-        ("refresh" = Option<String>, Query, description = "`true` or `false`: `true` looks at the files now; else a listing may be kept for 5 minutes, unless a file changes"),
+        ("refresh" = inline(Option<RefreshWord>), Query, description = "`true` looks at the files now; else a listing may be kept for 5 minutes, unless a file changes"),
         ("cwd" = Option<String>, Query, description = "The folder, absolute or beginning with `~`; without it the user's own commands alone"),
         ("runtime" = Option<String>, Query, description = "Of what agents report, only what those of this runtime do"),
     ),

@@ -29,6 +29,7 @@ use crate::{
     body::Body,
     errors::ApiResult,
     gates::By,
+    openapi::parameters::{PageLimit, SessionStateWord, SourceWord},
     page_cursor,
     path::{Path, SessionPath},
     preconditions::IfMatch,
@@ -125,11 +126,11 @@ fn status_of(opened: &Opened) -> StatusCode {
 /// Lists the sessions, the newest change first; an agent sees its own.
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", operation_id = "listSessions",
     params(
-        ("state" = Option<String>, Query, description = "`idle`, `starting`, `running`, `waiting`, `cancelling`, `failed` or `closed`"),
+        ("state" = inline(Option<SessionStateWord>), Query, description = "Only in this state"),
         ("agentId" = Option<String>, Query, description = "Of this agent"),
         ("cwd" = Option<String>, Query, description = "In this folder"),
-        ("source" = Option<String>, Query, description = "`guildhall`; `terminal` for those of the agents' own command lines; `all`"),
-        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("source" = inline(Option<SourceWord>), Query, description = "`terminal` for those of the agents' own command lines; `guildhall`"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
     ),
     responses((status = 200, body = Sessions),

@@ -9,6 +9,7 @@ use crate::{
     answers::{Read, read},
     errors::ApiResult,
     gates::By,
+    openapi::parameters::GroupByWord,
     query::{FromQuery, Params, Query},
 };
 
@@ -36,7 +37,7 @@ impl FromQuery for Ask {
     params(
         ("from" = Option<String>, Query, description = "RFC 3339; 30 days before the end"),
         ("to" = Option<String>, Query, description = "RFC 3339, not included; now"),
-        ("groupBy" = Option<String>, Query, description = "day, session, agent, runtime, model or room; day"),
+        ("groupBy" = inline(Option<GroupByWord>), Query, description = "Under what turns are summed up; `day`"),
     ),
     responses((status = 200, body = UsageReport),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope)),

@@ -1,4 +1,7 @@
-//! The interface document as it is checked in.
+//! The interface document as it is checked in, and held against the running door.
+
+use guildhall_testkit::TestHall;
+use serde_json::{Value, json};
 
 /// Where the checked-in document lies.
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi.json");
@@ -18,9 +21,94 @@ fn the_checked_in_document_is_the_one_the_code_makes() {
 
 #[tokio::test]
 async fn the_served_document_is_the_checked_in_one() {
-    let t = guildhall_testkit::TestHall::open().await;
+    let t = TestHall::open().await;
     let served = t.stranger().get("/api/openapi.json").await.ok(200);
-    let kept: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(PATH).unwrap()).unwrap();
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(PATH).unwrap()).unwrap();
     assert_eq!(served, kept);
+}
+
+/// Every operation of the document: its method, its path and itself.
+fn operations(document: &Value) -> impl Iterator<Item = (String, &str, &Value)> {
+    let paths = document["paths"].as_object().unwrap();
+    paths.iter().flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().iter();
+        methods.map(move |(method, operation)| (method.to_uppercase(), path.as_str(), operation))
+    })
+}
+
+/// What stands in an operation's path: its names, with their schemas.
+fn in_path(operation: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    parameters
+        .filter(|parameter| parameter["in"] == "path")
+        .map(|parameter| (parameter["name"].as_str().unwrap(), &parameter["schema"]))
+}
+
+#[tokio::test]
+async fn an_id_must_be_a_uuid_where_the_document_says_so_and_nowhere_else() {
+    let t = TestHall::open().await;
+    let document = guildhall_http::openapi::json();
+    let mut uuids = 0;
+    for (method, path, operation) in operations(&document) {
+        let mut address = path.to_owned();
+        for (name, schema) in in_path(operation) {
+            assert_eq!(schema["minLength"], 1, "{method} {path}");
+            address = address.replace(&format!("{{{name}}}"), "none");
+        }
+        if address == path {
+            continue;
+        }
+        let mut ask = t.owner().ask(&method, &address);
+        if operation["requestBody"].is_object() {
+            ask = ask.json(&json!({}));
+        }
+        let answer = ask.send().await;
+        assert!(answer.status >= 400, "{method} {path}");
+        let wrong = &answer.body["details"]["fieldErrors"];
+        for (name, schema) in in_path(operation) {
+            let is_uuid = schema["format"] == "uuid";
+            assert_eq!(wrong[name].is_array(), is_uuid, "{method} {path}: {wrong}");
+            uuids += u32::from(is_uuid);
+        }
+    }
+    assert!(uuids > 10, "{uuids}");
+}
+
+#[tokio::test]
+async fn a_query_takes_what_the_document_allows_and_nothing_beyond() {
+    let t = TestHall::open().await;
+    let room = t.team().await;
+    let document = guildhall_http::openapi::json();
+    let mut closed = Vec::new();
+    for (method, path, operation) in operations(&document) {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        for parameter in parameters.filter(|parameter| parameter["in"] == "query") {
+            let (name, schema) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
+            let bound = |bound: &str| schema[bound].as_i64();
+            let values = match (&schema["enum"], bound("minimum"), bound("maximum")) {
+                (Value::Array(words), ..) => {
+                    let words = words.iter().map(|word| word.as_str().unwrap().to_owned());
+                    let words = words.map(|word| (word, true));
+                    words.chain([("none".to_owned(), false)]).collect()
+                }
+                (_, Some(least), Some(most)) => vec![
+                    ((least - 1).to_string(), false),
+                    (least.to_string(), true),
+                    (most.to_string(), true),
+                    ((most + 1).to_string(), false),
+                ],
+                _ => continue,
+            };
+            closed.push(name.to_owned());
+            for (value, is_fine) in values {
+                let address = format!("{}?{name}={value}", path.replace("{id}", &room));
+                let answer = t.owner().ask(&method, &address).send().await;
+                let refused = &answer.body["details"]["fieldErrors"][name];
+                assert_eq!(refused.is_array(), !is_fine, "{address}: {}", answer.body);
+            }
+        }
+    }
+    for name in ["state", "source", "groupBy", "refresh", "kind", "limit"] {
+        assert!(closed.iter().any(|known| known == name), "{name}");
+    }
 }
