@@ -55,8 +55,8 @@ struct Document;
 /// The general refusals that every operation can answer. Source: contract 1.12.
 const GENERAL: &str = "Any operation: 400 framing, 401 who is calling, 403 guards and gates, \
     404 no such route, 405, 408, 409 and 422 of a repeated Idempotency-Key, 412 of If-Match, 413, \
-    414, 415, 429, 431, 500, 503, 507. The body is the envelope, or application/problem+json for \
-    callers that prefer it.";
+    414, 415, 429, 431, 500, 503, 507; and what the operation's description names. The body is \
+    the envelope, or application/problem+json for callers that prefer it.";
 
 /// The interface document.
 pub fn json() -> Value {

@@ -44,6 +44,28 @@ fn in_path(operation: &Value) -> impl Iterator<Item = (&str, &Value)> {
         .map(|parameter| (parameter["name"].as_str().unwrap(), &parameter["schema"]))
 }
 
+/// Source: spec, "Endpoints"; contract 1.12: general refusals stand under `default`.
+#[test]
+fn as_many_bodies_are_listed_as_the_specification_counts() {
+    let document = guildhall_http::openapi::json();
+    for (method, path, counted) in [
+        (
+            "patch",
+            "/api/rooms/authors/{authorId}/handle",
+            &["200", "400", "401", "403", "404", "409"][..],
+        ),
+        ("post", "/api/sessions/{id}/approve", &["200", "404", "409"]),
+        ("get", "/api/sessions/{id}/tasks", &["200", "404"]),
+        ("get", "/api/commands", &["200", "400"]),
+    ] {
+        let responses = &document["paths"][path][method]["responses"];
+        let listed = responses.as_object().unwrap().keys();
+        let listed: Vec<_> = listed.filter(|status| *status != "default").collect();
+        assert_eq!(listed, counted, "{method} {path}");
+        assert!(responses["default"].is_object(), "{method} {path}");
+    }
+}
+
 #[tokio::test]
 async fn an_id_must_be_a_uuid_where_the_document_says_so_and_nowhere_else() {
     let t = TestHall::open().await;
