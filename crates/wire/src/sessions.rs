@@ -327,18 +327,22 @@ impl From<ChangeSession> for sessions::SessionPatch {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SendMessage {
     /// 1..100,000 characters.
+    #[schema(example = "Run the tests")]
     pub content: String,
+    /// Empty: a session takes no files yet; an agent reads them by their path.
+    #[schema(max_items = 0, example = json!([]))]
+    pub attachments: Option<Vec<String>>,
 }
 
 impl Ask for SendMessage {
     fn read(fields: &mut Fields) -> Self {
-        if let Some(files) = fields.maybe_texts("attachments")
-            && !files.is_empty()
-        {
+        let attachments = fields.maybe_texts("attachments");
+        if attachments.as_ref().is_some_and(|files| !files.is_empty()) {
             fields.fail_field("attachments", "a session takes no files; name them by path");
         }
         Self {
             content: fields.text("content"),
+            attachments,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The interface document as it is checked in, and held against the running door.
 
+use std::collections::BTreeSet;
+
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
@@ -63,6 +65,62 @@ fn as_many_bodies_are_listed_as_the_specification_counts() {
         let listed: Vec<_> = listed.filter(|status| *status != "default").collect();
         assert_eq!(listed, counted, "{method} {path}");
         assert!(responses["default"].is_object(), "{method} {path}");
+    }
+}
+
+/// The names of the shapes that `value` is made of.
+fn shapes<'a>(value: &'a Value, schemas: &'a Value, known: &mut BTreeSet<&'a str>) {
+    match value {
+        Value::Object(fields) => {
+            let name = fields.get("$ref").and_then(Value::as_str);
+            let name = name.and_then(|path| path.rsplit('/').next());
+            if let Some(name) = name.filter(|name| known.insert(*name)) {
+                shapes(&schemas[name], schemas, known);
+            }
+            fields
+                .values()
+                .for_each(|field| shapes(field, schemas, known));
+        }
+        Value::Array(items) => items.iter().for_each(|item| shapes(item, schemas, known)),
+        _ => {}
+    }
+}
+
+/// Whether every field of the objects in `schema` is required.
+fn is_whole(schema: &Value) -> bool {
+    let required: Vec<&Value> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .collect();
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let mut parts = ["allOf", "oneOf"]
+        .into_iter()
+        .flat_map(|parts| schema[parts].as_array().into_iter().flatten());
+    fields
+        .into_iter()
+        .all(|(name, _)| required.contains(&&json!(name)))
+        && parts.all(is_whole)
+}
+
+/// Source: contract 1.1: fields of an answer are always present. What a body may be made of too
+/// says only what is required there.
+#[test]
+fn every_field_of_an_answer_is_required() {
+    let document = guildhall_http::openapi::json();
+    let schemas = &document["components"]["schemas"];
+    let (mut asked, mut answered) = (BTreeSet::new(), BTreeSet::new());
+    for (_, _, operation) in operations(&document) {
+        shapes(&operation["requestBody"], schemas, &mut asked);
+        shapes(&operation["responses"], schemas, &mut answered);
+    }
+    let answers: Vec<&str> = answered.difference(&asked).copied().collect();
+    assert!(
+        answers.contains(&"Runtime") && answers.contains(&"Usage"),
+        "{answers:?}"
+    );
+    for name in answers {
+        assert!(is_whole(&schemas[name]), "{name}");
     }
 }
 
