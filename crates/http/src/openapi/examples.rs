@@ -103,7 +103,15 @@ fn object(schema: &Value, schemas: &Value, depth: usize) -> Value {
     let fields = schema["properties"].as_object().into_iter().flatten();
     let fields =
         fields.map(|(name, field)| (name.clone(), example_of(field, name, schemas, depth)));
+    let fields = fields.chain(entry(&schema["additionalProperties"], schemas, depth));
     Value::Object(fields.collect())
+}
+
+/// One entry of a map with values of this schema, under the value's own type.
+fn entry(schema: &Value, schemas: &Value, depth: usize) -> Option<(String, Value)> {
+    let value = example_of(schema, "", schemas, depth);
+    let key = value["type"].as_str()?.to_owned();
+    Some((key, value))
 }
 
 fn merged(parts: &[Value], schemas: &Value, depth: usize) -> Value {
@@ -175,6 +183,18 @@ mod tests {
             "INTERACTIVE_ONLY",
         ];
         assert_eq!(approve["x-codes"], json!(codes));
+        let asked = &approve["requestBody"]["content"]["application/json"]["example"];
+        assert_eq!(asked, &json!({"toolCallId": "toolu_01"}));
+        let answered = |path: &str, method: &str| {
+            let answers = &document["paths"][path][method]["responses"]["200"];
+            answers["content"]["application/json"]["example"].clone()
+        };
+        for deed in ["approve", "deny", "submit-answers"] {
+            let path = format!("/api/sessions/{{id}}/{deed}");
+            assert_eq!(answered(&path, "post"), json!({"ok": true}), "{deed}");
+        }
+        let capabilities = &answered("/api/capabilities", "get")["capabilities"];
+        assert_eq!(capabilities["rehearsal"]["type"], json!("rehearsal"));
         let room = &document["paths"]["/api/rooms/{id}"]["get"];
         assert_eq!(room["x-codes"], json!(["ROOM_NOT_FOUND"]));
         let example = &room["responses"]["200"]["content"]["application/json"]["example"];
