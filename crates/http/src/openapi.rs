@@ -84,6 +84,7 @@ fn generate() -> Value {
     for (path, item) in paths.into_iter().flatten() {
         for (_, operation) in item.as_object_mut().into_iter().flatten() {
             parameters::bound(path, operation);
+            require_body(operation, &schemas);
             examples::add(operation, &schemas);
             let responses = operation
                 .get_mut("responses")
@@ -94,6 +95,23 @@ fn generate() -> Value {
         }
     }
     document
+}
+
+/// Shapes that name one of two fields, which no list of required fields can say.
+const ALTERNATIVES: [&str; 2] = ["AddMember", "OpenSession"];
+
+/// A body none of whose fields is required may be left out: an absent one reads as `{}`.
+fn require_body(operation: &mut Value, schemas: &Value) {
+    let Some(body) = operation.get_mut("requestBody") else {
+        return;
+    };
+    let schema = &body["content"]["application/json"]["schema"];
+    let Some(path) = schema["$ref"].as_str() else {
+        return;
+    };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_needed = ALTERNATIVES.contains(&name) || schemas[name]["required"].is_array();
+    body["required"] = json!(is_needed);
 }
 
 /// This document.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::TestHall;
+use guildhall_testkit::{Answer, TestHall};
 use serde_json::{Value, json};
 
 /// Where the checked-in document lies.
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi.json");
+/// An id that names nothing.
+const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
 
 #[test]
 fn the_checked_in_document_is_the_one_the_code_makes() {
@@ -152,6 +154,37 @@ async fn an_id_must_be_a_uuid_where_the_document_says_so_and_nowhere_else() {
         }
     }
     assert!(uuids > 10, "{uuids}");
+}
+
+#[tokio::test]
+async fn a_body_may_be_left_out_where_the_document_says_so_and_nowhere_else() {
+    let t = TestHall::open().await;
+    let document = guildhall_http::openapi::json();
+    let mut optional = Vec::new();
+    for (method, path, operation) in operations(&document) {
+        let body = &operation["requestBody"];
+        if !body["content"]["application/json"].is_object() {
+            continue;
+        }
+        let mut address = path.to_owned();
+        for (name, _) in in_path(operation) {
+            address = address.replace(&format!("{{{name}}}"), NOTHING);
+        }
+        let ask = || t.owner().ask(&method, &address);
+        let (without, empty) = (ask().send().await, ask().json(&json!({})).send().await);
+        let told = |answer: &Answer| (answer.status, answer.body.clone());
+        assert_eq!(told(&without), told(&empty), "{method} {path}");
+        let is_invalid = without.body["code"] == "VALIDATION_FAILED";
+        assert_eq!(
+            body["required"], is_invalid,
+            "{method} {path}: {}",
+            without.body
+        );
+        if !is_invalid {
+            optional.push(operation["operationId"].as_str().unwrap());
+        }
+    }
+    assert!(optional.contains(&"cancelTurn"), "{optional:?}");
 }
 
 #[tokio::test]
