@@ -56,7 +56,8 @@ struct Document;
 const GENERAL: &str = "Any operation: 400 framing, 401 who is calling, 403 guards and gates, \
     404 no such route, 405, 408, 409 and 422 of a repeated Idempotency-Key, 412 of If-Match, 413, \
     414, 415, 429, 431, 500, 503, 507; and what the operation's description names. The body is \
-    the envelope, or application/problem+json for callers that prefer it.";
+    the envelope, or application/problem+json for callers that prefer it; 304 of If-None-Match \
+    has none.";
 
 /// The interface document.
 pub fn json() -> Value {

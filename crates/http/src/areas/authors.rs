@@ -102,6 +102,7 @@ pub async fn get(
     request_body = ChangeAuthor,
     responses((status = 200, body = Author),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "AUTHOR_NOT_CHANGEABLE", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
@@ -121,7 +122,9 @@ pub async fn change(
 /// The handle an author has, and those it may take back.
 #[utoipa::path(get, path = "/api/rooms/authors/{authorId}/handles", tag = "authors", operation_id = "listHandles",
     params(("authorId" = String, Path, description = "The author")),
-    responses((status = 200, body = Handles), (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope)),
+    responses((status = 200, body = Handles),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
 pub async fn handles(
     State(hall): State<Hall>,

@@ -40,7 +40,8 @@ impl FromQuery for Ask {
         ("groupBy" = inline(Option<GroupByWord>), Query, description = "Under what turns are summed up; `day`"),
     ),
     responses((status = 200, body = UsageReport),
-        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope)),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
 pub async fn get(
     State(hall): State<Hall>,
