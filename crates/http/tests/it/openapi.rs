@@ -188,6 +188,28 @@ async fn a_body_may_be_left_out_where_the_document_says_so_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn the_example_of_a_body_has_the_shape_the_server_takes() {
+    let t = TestHall::open().await;
+    let document = guildhall_http::openapi::json();
+    let mut refused = Vec::new();
+    for (method, path, operation) in operations(&document) {
+        let example = &operation["requestBody"]["content"]["application/json"]["example"];
+        if !example.is_object() {
+            continue;
+        }
+        let mut address = path.to_owned();
+        for (name, _) in in_path(operation) {
+            address = address.replace(&format!("{{{name}}}"), NOTHING);
+        }
+        let answer = t.owner().ask(&method, &address).json(example).send().await;
+        if answer.body["code"] == "VALIDATION_FAILED" {
+            refused.push(format!("{method} {path}: {}", answer.body));
+        }
+    }
+    assert_eq!(refused, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_query_takes_what_the_document_allows_and_nothing_beyond() {
     let t = TestHall::open().await;
     let room = t.team().await;
