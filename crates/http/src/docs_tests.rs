@@ -30,7 +30,7 @@ fn interface() -> Value {
         "tags": [{"name": "rooms", "description": "Where people talk."}],
         "paths": {
             "/api/rooms/{id}": {
-                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}}],
                 "get": {
                     "tags": ["rooms"],
                     "operationId": "room",
@@ -97,7 +97,7 @@ async fn an_operation_is_told_whole() {
         "<span class=\"method\">GET</span> <code>/api/rooms/{id}</code>",
         ">caller</span>",
         "<code>limit</code> <small>optional</small></td><td>query</td><td>integer <small>1 to 200</small></td><td>How many.</td>",
-        "<code>id</code></td><td>path</td><td>text</td>",
+        "<code>id</code></td><td>path</td><td>text <small>not empty</small></td>",
         "<dt>200</dt><dd><p>The room.</p><p>application/json: <a href=\"#shape-Room\">Room</a></p>",
         "<dt>default</dt><dd><p>A refusal.</p>",
         "<a href=\"/docs/errors/ROOM_NOT_FOUND\"><code>ROOM_NOT_FOUND</code></a>",

@@ -1,6 +1,7 @@
 //! The interface document: OpenAPI 3.1, generated from the route table.
 
 mod examples;
+pub mod parameters;
 
 use std::sync::OnceLock;
 
@@ -54,8 +55,9 @@ struct Document;
 /// The general refusals that every operation can answer. Source: contract 1.12.
 const GENERAL: &str = "Any operation: 400 framing, 401 who is calling, 403 guards and gates, \
     404 no such route, 405, 408, 409 and 422 of a repeated Idempotency-Key, 412 of If-Match, 413, \
-    414, 415, 429, 431, 500, 503, 507. The body is the envelope, or application/problem+json for \
-    callers that prefer it.";
+    414, 415, 429, 431, 500, 503, 507; and what the operation's description names. The body is \
+    the envelope, or application/problem+json for callers that prefer it; 304 of If-None-Match \
+    has none.";
 
 /// The interface document.
 pub fn json() -> Value {
@@ -80,8 +82,10 @@ fn generate() -> Value {
     });
     let schemas = document["components"]["schemas"].clone();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
-    for item in paths.into_iter().flat_map(|paths| paths.values_mut()) {
+    for (path, item) in paths.into_iter().flatten() {
         for (_, operation) in item.as_object_mut().into_iter().flatten() {
+            parameters::bound(path, operation);
+            require_body(operation, &schemas);
             examples::add(operation, &schemas);
             let responses = operation
                 .get_mut("responses")
@@ -92,6 +96,23 @@ fn generate() -> Value {
         }
     }
     document
+}
+
+/// Shapes that name one of two fields, which no list of required fields can say.
+const ALTERNATIVES: [&str; 2] = ["AddMember", "OpenSession"];
+
+/// A body none of whose fields is required may be left out: an absent one reads as `{}`.
+fn require_body(operation: &mut Value, schemas: &Value) {
+    let Some(body) = operation.get_mut("requestBody") else {
+        return;
+    };
+    let schema = &body["content"]["application/json"]["schema"];
+    let Some(path) = schema["$ref"].as_str() else {
+        return;
+    };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_needed = ALTERNATIVES.contains(&name) || schemas[name]["required"].is_array();
+    body["required"] = json!(is_needed);
 }
 
 /// This document.

@@ -78,11 +78,13 @@ pub struct Register {
     #[schema(example = "ada@example.org")]
     pub email: String,
     /// 12..256 characters.
+    #[schema(example = "correct horse battery")]
     pub password: String,
     /// 1..80 characters.
     #[schema(example = "Ada")]
     pub display_name: String,
     /// What the server wrote to its terminal and into the file `setup-code` of its data folder.
+    #[schema(example = "M5ZGK43UPFXXE2LTNBQWC7DKYA")]
     pub setup_code: String,
 }
 

@@ -110,6 +110,7 @@ pub struct Agents {
 /// Registers an agent.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"name": "Ada", "cwd": "/home/ada/site", "runtime": "rehearsal"}))]
 pub struct RegisterAgent {
     /// 1..64 characters.
     #[schema(example = "Ada")]
@@ -179,6 +180,7 @@ impl From<RegisterAgent> for agents::NewAgent {
 /// Changes an agent; absent fields stay.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"description": "Looks after the site", "responseMode": "always"}))]
 pub struct ChangeAgent {
     /// 1..64 characters.
     #[schema(nullable = false)]

@@ -177,6 +177,7 @@ impl Ask for SetHandle {
 /// Changes an author's look; absent fields stay.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"displayName": "Ada", "emoji": "🦉", "color": "#336699"}))]
 pub struct ChangeAuthor {
     /// 1..80 characters.
     #[schema(nullable = false)]

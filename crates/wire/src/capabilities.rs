@@ -138,8 +138,10 @@ impl From<runtimes::Mode> for PermissionMode {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PermissionModes {
     /// Whether it has any: true.
+    #[schema(example = true)]
     pub supported: bool,
     /// The id of the one that counts unless another is asked for; it is one of `values`.
+    #[schema(example = "default")]
     pub default: String,
     /// The default first.
     pub values: Vec<PermissionMode>,
@@ -182,7 +184,7 @@ impl From<runtimes::Section> for SectionKind {
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeSettings {
     /// Its section's name.
-    #[schema(example = "claudeCode")]
+    #[schema(example = "rehearsal")]
     pub config_section: String,
     /// Whether one can choose how hard it thinks.
     pub supports_effort: bool,
@@ -195,6 +197,7 @@ pub struct RuntimeSettings {
 #[serde(rename_all = "camelCase")]
 pub struct Features {
     /// Whether it is a script and no model.
+    #[schema(example = true)]
     pub scripted: bool,
     /// The version it named last; `""` when it named none.
     pub agent_version: String,

@@ -235,6 +235,7 @@ pub struct PendingInteractions {
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct Done {
     /// Always true.
+    #[schema(example = true)]
     pub ok: bool,
 }
 
@@ -332,9 +333,9 @@ impl From<rules::Question> for Question {
 /// Says yes to a tool call.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"toolCallId": "toolu_01"}))]
 pub struct Approve {
     /// The call; 1..256 characters.
-    #[schema(example = "call_1")]
     pub tool_call_id: String,
     /// Whether to allow all that is like it, too; false when absent.
     #[schema(nullable = false)]
@@ -372,9 +373,9 @@ impl From<Approve> for rules::Approve {
 /// Says no to a tool call.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"toolCallId": "toolu_01", "reason": "Use the staging database"}))]
 pub struct Deny {
     /// The call; 1..256 characters.
-    #[schema(example = "call_1")]
     pub tool_call_id: String,
     /// Why; at most 1000 characters.
     #[schema(nullable = false)]
@@ -409,6 +410,7 @@ impl From<Deny> for rules::Deny {
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
     /// 1 to 50 calls, each once.
+    #[schema(example = json!(["toolu_01", "toolu_02"]))]
     pub tool_call_ids: Vec<String>,
 }
 
@@ -431,9 +433,9 @@ impl From<Batch> for rules::Batch {
 /// Answers a question.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"toolCallId": "toolu_01", "answers": {"colour": "green"}}))]
 pub struct SubmitAnswers {
     /// The call it belongs to, or the interaction's own id; 1..256 characters.
-    #[schema(example = "call_1")]
     pub tool_call_id: String,
     /// By question: a text, or a list of texts where several options may be chosen.
     #[schema(nullable = false, value_type = Option<BTreeMap<String, Value>>)]

@@ -120,6 +120,7 @@ pub struct Members {
 /// Adds a member: exactly one of `authorId` and `agentId`.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"agentId": "01a1fe26-ce7a-77e6-9c51-69b26c991bbe", "responseMode": "engaged"}))]
 pub struct AddMember {
     /// The author to add.
     #[schema(nullable = false)]

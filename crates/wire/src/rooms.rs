@@ -261,6 +261,7 @@ impl From<rooms::RoomDetail> for RoomDetail {
 /// Makes a room.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"kind": "channel", "title": "Release", "topic": "What ships next"}))]
 pub struct MakeRoom {
     /// Channel or direct message.
     pub kind: RoomKind,
@@ -316,6 +317,7 @@ impl From<MakeRoom> for rooms::NewRoom {
 /// Changes a room; absent fields stay, null clears where a field says so.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"title": "Release", "topic": "What ships next"}))]
 pub struct ChangeRoom {
     /// 1..200 characters; renaming a channel changes its slug.
     #[schema(nullable = false)]

@@ -30,7 +30,7 @@ pub struct Runtime {
     /// How a person installs it; `""` when nobody has to.
     pub install_hint: String,
     /// When it was tried out last; null before.
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub checked_at: Option<Moment>,
 }
 

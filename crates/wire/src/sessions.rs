@@ -202,6 +202,7 @@ pub struct RoomSession {
 /// Opens a session with an agent, or with the agent of a folder.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"agentId": "01a1fe26-ce7a-77e6-9c51-69b26c991bbe", "title": "Release notes"}))]
 pub struct OpenSession {
     /// A UUID of the asker's own; the same body under the same id opens nothing twice.
     #[schema(nullable = false, value_type = Option<String>, format = "uuid")]
@@ -281,6 +282,7 @@ impl From<OpenSession> for sessions::NewSession {
 /// Changes a session; absent fields stay.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"title": "Release notes", "permissionMode": "default"}))]
 pub struct ChangeSession {
     /// 1..200 characters.
     #[schema(nullable = false)]
@@ -327,18 +329,22 @@ impl From<ChangeSession> for sessions::SessionPatch {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SendMessage {
     /// 1..100,000 characters.
+    #[schema(example = "Run the tests")]
     pub content: String,
+    /// Empty: a session takes no files yet; an agent reads them by their path.
+    #[schema(max_items = 0, example = json!([]))]
+    pub attachments: Option<Vec<String>>,
 }
 
 impl Ask for SendMessage {
     fn read(fields: &mut Fields) -> Self {
-        if let Some(files) = fields.maybe_texts("attachments")
-            && !files.is_empty()
-        {
+        let attachments = fields.maybe_texts("attachments");
+        if attachments.as_ref().is_some_and(|files| !files.is_empty()) {
             fields.fail_field("attachments", "a session takes no files; name them by path");
         }
         Self {
             content: fields.text("content"),
+            attachments,
         }
     }
 }
@@ -373,6 +379,7 @@ pub struct SentMessage {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RewordMessage {
     /// 1..100,000 characters.
+    #[schema(example = "Run the tests again")]
     pub content: String,
 }
 

@@ -12,6 +12,7 @@ pub struct Login {
     #[schema(example = "ada@example.org")]
     pub email: String,
     /// 1..256 characters.
+    #[schema(example = "correct horse battery")]
     pub password: String,
 }
 
@@ -28,8 +29,10 @@ impl Ask for Login {
 #[derive(Serialize, ToSchema)]
 pub struct ChangePassword {
     /// The password until now.
+    #[schema(example = "correct horse battery")]
     pub current: String,
     /// The password from now on; 12..256 characters.
+    #[schema(example = "staple under a red lamp")]
     pub next: String,
 }
 

@@ -47,6 +47,7 @@ pub struct Usage {
     /// Tokens the context holds: the last value, never summed.
     pub context_size: u64,
     /// What it cost; null when nothing was told, or in several currencies.
+    #[schema(required = true)]
     pub cost: Option<Cost>,
     /// False when at least one turn reported nothing.
     pub complete: bool,

@@ -19,6 +19,7 @@ use crate::{
     cookies::Cookie,
     errors::ApiResult,
     gates::{By, Guess},
+    openapi::parameters::PageLimit,
     page_cursor,
     path::Path,
     query::{FromQuery, Params, Query},
@@ -67,7 +68,7 @@ impl FromQuery for ListAccounts {
 /// Lists the accounts in the order they were made.
 #[utoipa::path(get, path = "/api/auth/accounts", tag = "accounts", operation_id = "listAccounts",
     params(
-        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
     ),
     responses((status = 200, body = Accounts),

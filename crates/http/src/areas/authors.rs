@@ -17,6 +17,7 @@ use crate::{
     body::Body,
     errors::ApiResult,
     gates::By,
+    openapi::parameters::{AuthorKindWord, PageLimit},
     page_cursor,
     path::Path,
     preconditions::IfMatch,
@@ -51,9 +52,9 @@ fn filters(ask: &AuthorsAsk) -> impl std::hash::Hash + use<> {
 #[utoipa::path(get, path = "/api/rooms/authors", tag = "authors", operation_id = "listAuthors",
     params(
         ("q" = Option<String>, Query, description = "Part of the name or handle"),
-        ("kind" = Option<String>, Query, description = "`human`, `agent` or `system`"),
+        ("kind" = inline(Option<AuthorKindWord>), Query, description = "Only authors of this kind"),
         ("includeRetired" = Option<bool>, Query, description = "Retired authors too; false"),
-        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
     ),
     responses((status = 200, body = Authors), (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope)),
@@ -101,6 +102,7 @@ pub async fn get(
     request_body = ChangeAuthor,
     responses((status = 200, body = Author),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "AUTHOR_NOT_CHANGEABLE", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
@@ -120,7 +122,9 @@ pub async fn change(
 /// The handle an author has, and those it may take back.
 #[utoipa::path(get, path = "/api/rooms/authors/{authorId}/handles", tag = "authors", operation_id = "listHandles",
     params(("authorId" = String, Path, description = "The author")),
-    responses((status = 200, body = Handles), (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope)),
+    responses((status = 200, body = Handles),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "AUTHOR_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
 pub async fn handles(
     State(hall): State<Hall>,

@@ -12,15 +12,19 @@ use crate::{
     answers::Read,
     errors::ApiResult,
     gates::By,
+    openapi::parameters::RefreshWord,
     query::{FromQuery, Params, Query},
 };
+
+/// What `refresh` can be, unlike other flags. Source: spec, "GET /api/commands"; contract 3.9.
+pub(crate) const REFRESH: [(bool, &str); 2] = [(true, "true"), (false, "false")];
 
 /// Which commands are asked for.
 pub struct Asked(CommandsAsk);
 
 impl FromQuery for Asked {
     fn read(params: &mut Params) -> Self {
-        let refresh = params.word("refresh", &[(true, "true"), (false, "false")]);
+        let refresh = params.word("refresh", &REFRESH);
         Self(CommandsAsk {
             cwd: params.text("cwd"),
             runtime: params.text("runtime"),
@@ -34,16 +38,17 @@ impl FromQuery for Asked {
 /// Commands come from the folder's `.claude/commands`, `.agents/skills` and `.claude/skills`,
 /// from the same folders of Claude Code in the user's home, and from agents at work in the
 /// folder; of those that are typed alike the first counts.
+///
+/// Refused as everywhere with `OWNER_ONLY`, `OUTSIDE_BOUNDARY` or `PERMISSION_DENIED` (403), and
+/// with `NOT_FOUND` (404) where there is no such folder.
 #[utoipa::path(get, path = "/api/commands", tag = "commands", operation_id = "listCommands",
     params(
-        ("refresh" = Option<String>, Query, description = "`true` or `false`: `true` looks at the files now; else a listing may be kept for 5 minutes, unless a file changes"),
+        ("refresh" = inline(Option<RefreshWord>), Query, description = "`true` looks at the files now; else a listing may be kept for 5 minutes, unless a file changes"),
         ("cwd" = Option<String>, Query, description = "The folder, absolute or beginning with `~`; without it the user's own commands alone"),
         ("runtime" = Option<String>, Query, description = "Of what agents report, only what those of this runtime do"),
     ),
     responses((status = 200, body = Commands<'static>),
-        (status = 400, description = "VALIDATION_FAILED, NOT_A_DIRECTORY, INVALID_PATH", body = ErrorEnvelope),
-        (status = 403, description = "OWNER_ONLY, OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
-        (status = 404, description = "NOT_FOUND", body = ErrorEnvelope)),
+        (status = 400, description = "VALIDATION_FAILED, NOT_A_DIRECTORY, INVALID_PATH", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn list(
     State(hall): State<Hall>,

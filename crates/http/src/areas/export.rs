@@ -18,6 +18,7 @@ use crate::{errors::ApiResult, gates::By, path::Path};
 #[utoipa::path(get, path = "/api/rooms/{id}/export", tag = "rooms", operation_id = "exportRoom",
     params(("id" = String, Path, description = "The room")),
     responses((status = 200, description = "One JSON object a line", body = String, content_type = "application/x-ndjson"),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope),
         (status = 503, description = "OVERLOADED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]

@@ -37,12 +37,13 @@ pub async fn pending(
 }
 
 /// Approves a pending tool call, this once unless `alwaysAllow` says otherwise.
+///
+/// Refused as everywhere with `VALIDATION_FAILED` (400), and with `AGENT_CANNOT_DECIDE` or
+/// `INTERACTIVE_ONLY` (403).
 #[utoipa::path(post, path = "/api/sessions/{id}/approve", tag = "interactions", operation_id = "approve",
     params(("id" = String, Path, description = "The session, a UUID")),
     request_body = Approve,
     responses((status = 200, body = Done),
-        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
-        (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "NO_PENDING_APPROVAL", body = ErrorEnvelope),
         (status = 409, description = "INTERACTION_ALREADY_RESOLVED, INTERACTION_CHANGED, OPTION_NOT_OFFERED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("decider"))))]

@@ -17,6 +17,7 @@ use crate::{
     answers::page,
     errors::ApiResult,
     gates::By,
+    openapi::parameters::PageLimit,
     page_cursor,
     path::Path,
     query::{FromQuery, Params, Query},
@@ -44,7 +45,7 @@ impl FromQuery for ListKeys {
 /// Lists the caller's API keys, never their texts; the owner sees everybody's.
 #[utoipa::path(get, path = "/api/auth/keys", tag = "keys", operation_id = "listKeys",
     params(
-        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
     ),
     responses((status = 200, body = Keys),

@@ -25,6 +25,7 @@ use crate::{
     body::Body,
     errors::ApiResult,
     gates::By,
+    openapi::parameters::PageLimit,
     page_cursor,
     path::{Path, SessionPath},
     query::{FromQuery, Params, Query},
@@ -90,7 +91,7 @@ fn form(sent: &sessions::Sent) -> SentMessage {
 #[utoipa::path(get, path = "/api/sessions/{id}/messages", tag = "sessions", operation_id = "listMessages",
     params(
         ("id" = String, Path, description = "The session"),
-        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before, which leads to older messages"),
     ),
     responses((status = 200, body = Messages),

@@ -21,6 +21,7 @@ use crate::{
     body::Body,
     errors::ApiResult,
     gates::By,
+    openapi::parameters::RoomKindWord,
     path::Path,
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
@@ -52,7 +53,7 @@ impl FromQuery for ListRooms {
 /// A person sees every room, an agent the rooms it belongs to.
 #[utoipa::path(get, path = "/api/rooms", tag = "rooms", operation_id = "listRooms",
     params(
-        ("kind" = Option<String>, Query, description = "`channel` or `dm`"),
+        ("kind" = inline(Option<RoomKindWord>), Query, description = "Only rooms of this kind"),
         ("includeArchived" = Option<String>, Query, description = "`true`, `false`, `1`, `0` or `null`; false"),
     ),
     responses((status = 200, body = Rooms),

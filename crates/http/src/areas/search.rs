@@ -15,6 +15,7 @@ use crate::{
     answers::page,
     errors::ApiResult,
     gates::By,
+    openapi::parameters::SearchLimit,
     page_cursor,
     query::{FromQuery, Params, Query},
 };
@@ -58,7 +59,7 @@ fn filters(wanted: &Option<Wanted>, room: Option<RoomId>) -> impl std::hash::Has
     params(
         ("q" = String, Query, description = "1 to 200 characters, a word of at least two letters or digits"),
         ("roomId" = Option<String>, Query, description = "Only this room"),
-        ("limit" = Option<u32>, Query, description = "1 to 50; 20"),
+        ("limit" = inline(Option<SearchLimit>), Query, description = "1 to 50; 20"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
     ),
     responses((status = 200, body = Hits),

@@ -16,11 +16,12 @@ use crate::{
 ///
 /// Sessions that an agent's own command line made are found by their id as well.
 /// An agent sees the tasks of its own sessions.
+///
+/// Refused as everywhere with `VALIDATION_FAILED` (400), for an id that is no UUID.
 #[utoipa::path(get, path = "/api/sessions/{id}/tasks", tag = "sessions",
     operation_id = "listSessionTasks",
     params(("id" = String, Path, description = "The session's UUID, of any version")),
     responses((status = 200, body = Tasks),
-        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn list(

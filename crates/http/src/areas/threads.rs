@@ -16,6 +16,7 @@ use crate::{
     answers::{Read, page, read},
     errors::ApiResult,
     gates::By,
+    openapi::parameters::PageLimit,
     page_cursor,
     path::Path,
     query::{FromQuery, Params, Query},
@@ -57,7 +58,7 @@ impl FromQuery for ListThreads {
         ("id" = String, Path, description = "The room"),
         ("rootEntryId" = String, Path, description = "The entry that is answered"),
         ("after" = Option<u64>, Query, description = "Only replies above this seq; 0"),
-        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
     ),
     responses((status = 200, body = Thread),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
@@ -75,7 +76,7 @@ pub async fn get(
 /// The threads the caller wrote in, newest activity first.
 #[utoipa::path(get, path = "/api/rooms/threads", tag = "threads", operation_id = "listThreads",
     params(
-        ("limit" = Option<u32>, Query, description = "1 to 200; 50"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
     ),
     responses((status = 200, body = Threads),

@@ -9,6 +9,7 @@ use crate::{
     answers::{Read, read},
     errors::ApiResult,
     gates::By,
+    openapi::parameters::GroupByWord,
     query::{FromQuery, Params, Query},
 };
 
@@ -36,10 +37,11 @@ impl FromQuery for Ask {
     params(
         ("from" = Option<String>, Query, description = "RFC 3339; 30 days before the end"),
         ("to" = Option<String>, Query, description = "RFC 3339, not included; now"),
-        ("groupBy" = Option<String>, Query, description = "day, session, agent, runtime, model or room; day"),
+        ("groupBy" = inline(Option<GroupByWord>), Query, description = "Under what turns are summed up; `day`"),
     ),
     responses((status = 200, body = UsageReport),
-        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope)),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
 pub async fn get(
     State(hall): State<Hall>,

@@ -131,6 +131,9 @@ fn bounds(html: &mut Html, schema: &Value) {
     ] {
         match (schema[least].as_number(), schema[most].as_number()) {
             (Some(least), Some(most)) => words.push(format!("{least} to {most}{unit}")),
+            (Some(least), None) if least.as_u64() == Some(1) && !unit.is_empty() => {
+                words.push("not empty".to_owned());
+            }
             (Some(least), None) => words.push(format!("{least}{unit} or more")),
             (None, Some(most)) => words.push(format!("up to {most}{unit}")),
             (None, None) => {}

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::catalogue;
+
 /// How deep references are followed; the document's schemas hold no loop.
 const DEPTH_MAX: usize = 12;
 /// What an id looks like.
@@ -12,7 +14,7 @@ const TIME: &str = "2026-11-21T03:37:32.114Z";
 
 /// Gives every JSON body of an operation an example, and the operation its codes.
 pub(super) fn add(operation: &mut Value, schemas: &Value) {
-    let mut codes = Vec::new();
+    let mut codes: Vec<String> = Vec::new();
     if let Some(body) = operation.get_mut("requestBody") {
         add_to_content(body, schemas);
     }
@@ -23,11 +25,10 @@ pub(super) fn add(operation: &mut Value, schemas: &Value) {
         if status.starts_with('2') {
             add_to_content(response, schemas);
         } else if status != "default" {
-            codes.extend(codes_in(
-                response["description"].as_str().unwrap_or_default(),
-            ));
+            codes.extend(codes_in(&response["description"]).map(str::to_owned));
         }
     }
+    codes.extend(codes_in(&operation["description"]).map(str::to_owned));
     if let Some(operation) = operation.as_object_mut() {
         operation.insert("x-codes".to_owned(), codes.into());
     }
@@ -44,15 +45,12 @@ fn add_to_content(holder: &mut Value, schemas: &Value) {
     }
 }
 
-/// The `UPPER_SNAKE` words of a description.
-fn codes_in(description: &str) -> Vec<String> {
-    let is_code =
-        |word: &&str| word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
-    description
-        .split([' ', ',', ':'])
-        .filter(is_code)
-        .map(str::to_owned)
-        .collect()
+/// The codes that a description names.
+fn codes_in(description: &Value) -> impl Iterator<Item = &str> {
+    let words = description.as_str().unwrap_or_default();
+    words
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| catalogue::ALL.iter().any(|doc| doc.code == *word))
 }
 
 /// An example of what `schema` allows; `name` is the field it stands for.
@@ -105,7 +103,15 @@ fn object(schema: &Value, schemas: &Value, depth: usize) -> Value {
     let fields = schema["properties"].as_object().into_iter().flatten();
     let fields =
         fields.map(|(name, field)| (name.clone(), example_of(field, name, schemas, depth)));
+    let fields = fields.chain(entry(&schema["additionalProperties"], schemas, depth));
     Value::Object(fields.collect())
+}
+
+/// One entry of a map with values of this schema, under the value's own type.
+fn entry(schema: &Value, schemas: &Value, depth: usize) -> Option<(String, Value)> {
+    let value = example_of(schema, "", schemas, depth);
+    let key = value["type"].as_str()?.to_owned();
+    Some((key, value))
 }
 
 fn merged(parts: &[Value], schemas: &Value, depth: usize) -> Value {
@@ -134,6 +140,19 @@ mod tests {
     use crate::openapi;
 
     #[test]
+    fn every_word_that_looks_like_a_code_is_one() {
+        let document = openapi::json()["paths"].to_string();
+        let words = document.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let shouted = words.filter(|word| {
+            let is_shouted = word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+            is_shouted && word.trim_matches('_').contains('_')
+        });
+        for word in shouted {
+            assert_eq!(codes_in(&json!(word)).next(), Some(word));
+        }
+    }
+
+    #[test]
     fn every_json_body_has_an_example_and_every_operation_its_codes() {
         let document = openapi::json();
         let paths = document["paths"].as_object().unwrap();
@@ -153,6 +172,29 @@ mod tests {
                 }
             }
         }
+        let approve = &document["paths"]["/api/sessions/{id}/approve"]["post"];
+        let codes = [
+            "NO_PENDING_APPROVAL",
+            "INTERACTION_ALREADY_RESOLVED",
+            "INTERACTION_CHANGED",
+            "OPTION_NOT_OFFERED",
+            "VALIDATION_FAILED",
+            "AGENT_CANNOT_DECIDE",
+            "INTERACTIVE_ONLY",
+        ];
+        assert_eq!(approve["x-codes"], json!(codes));
+        let asked = &approve["requestBody"]["content"]["application/json"]["example"];
+        assert_eq!(asked, &json!({"toolCallId": "toolu_01"}));
+        let answered = |path: &str, method: &str| {
+            let answers = &document["paths"][path][method]["responses"]["200"];
+            answers["content"]["application/json"]["example"].clone()
+        };
+        for deed in ["approve", "deny", "submit-answers"] {
+            let path = format!("/api/sessions/{{id}}/{deed}");
+            assert_eq!(answered(&path, "post"), json!({"ok": true}), "{deed}");
+        }
+        let capabilities = &answered("/api/capabilities", "get")["capabilities"];
+        assert_eq!(capabilities["rehearsal"]["type"], json!("rehearsal"));
         let room = &document["paths"]["/api/rooms/{id}"]["get"];
         assert_eq!(room["x-codes"], json!(["ROOM_NOT_FOUND"]));
         let example = &room["responses"]["200"]["content"]["application/json"]["example"];
