@@ -11,11 +11,15 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use agent_client_protocol::{JsonRpcNotification, RawJsonRpcId, RawJsonRpcMessage, TransportFrame};
+use agent_client_protocol::{
+    JsonRpcNotification, RawJsonRpcId, RawJsonRpcMessage, RawJsonRpcParams, TransportFrame,
+};
 use futures_util::{Sink, Stream, task::AtomicWaker};
 use guildhall_domain::limits::{ACP_GARBAGE_LINES_MAX, ACP_LINE_MAX};
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::reading;
 
 /// Lines handed over before the marker behind them must be reached.
 const LINES_ON_THE_WAY_MAX: usize = 32;
@@ -226,8 +230,8 @@ enum Kind {
 }
 
 /// What `line` is, by the crate's own parser: what that one does not take is answered with all of
-/// the line, in a queue without a bound. `None` for what is not the protocol, and for names that
-/// are too long to be repeated in answers.
+/// the line, in a queue without a bound. `None` for what is not the protocol, for names that are
+/// too long to be repeated in answers, and for updates of calls that nobody can name.
 fn kind(line: &str) -> Option<Kind> {
     let TransportFrame::Single(message) = TransportFrame::parse_json(line) else {
         return None;
@@ -237,6 +241,10 @@ fn kind(line: &str) -> Option<Kind> {
             (Kind::Request, Some(&request.method), Some(&request.id))
         }
         RawJsonRpcMessage::Notification(notification) => {
+            let call = notification.params.as_ref().and_then(updated_call);
+            if call.is_some_and(|id| !reading::is_call_id(id)) {
+                return None;
+            }
             (Kind::Notification, Some(&notification.method), None)
         }
         RawJsonRpcMessage::Response(response) => (Kind::Response, None, Some(response.id())),
@@ -248,6 +256,14 @@ fn kind(line: &str) -> Option<Kind> {
     };
     let is_theirs = |method: &Arc<str>| is_short(method) && !method.starts_with(OUR_METHODS);
     (is_fit && method.is_none_or(is_theirs)).then_some(kind)
+}
+
+/// The id of the call that an update tells of.
+fn updated_call(params: &RawJsonRpcParams) -> Option<&str> {
+    match params {
+        RawJsonRpcParams::Object(params) => params.get("update")?.get("toolCallId")?.as_str(),
+        RawJsonRpcParams::Array(_) => None,
+    }
 }
 
 /// As much of a line of ours as says whether it is an answer.

@@ -103,6 +103,23 @@ async fn nearly_the_protocol_is_garbage_and_ends_the_link() {
     }
 }
 
+#[test]
+fn an_update_of_a_call_that_cannot_be_named_is_garbage() {
+    let longest = "é".repeat(256);
+    for (id, expected) in [
+        ("", None),
+        ("t", Some(Kind::Notification)),
+        (&longest, Some(Kind::Notification)),
+        (&format!("{longest}é"), None),
+    ] {
+        for update in ["tool_call", "tool_call_update"] {
+            let update = format!(r#"{{"sessionUpdate":"{update}","toolCallId":"{id}"}}"#);
+            let line = UPDATE.replace("{}", &format!(r#"{{"sessionId":"s","update":{update}}}"#));
+            assert_eq!(kind(&line), expected, "{line}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn single_lines_of_garbage_are_skipped() {
     let text = format!("hello\n{UPDATE}\r\n\n  \n[1]\n\u{fffd}\n{UPDATE}\nunfinished");

@@ -439,6 +439,13 @@ impl Ear {
         call: Option<guildhall_domain::transcript::ToolCallPatch>,
         reply: Reply,
     ) {
+        let id = match &asked {
+            Asked::Permission { tool_call_id, .. } => Some(tool_call_id),
+            Asked::Form { tool_call_id, .. } => tool_call_id.as_ref(),
+        };
+        if id.is_some_and(|id| !reading::is_call_id(id)) {
+            return reply.send(Answer::Cancelled);
+        }
         self.hand_on(Said::Ask {
             session,
             asked,

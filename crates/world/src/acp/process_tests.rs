@@ -155,3 +155,28 @@ async fn an_answer_to_what_cannot_be_read_does_not_repeat_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn an_ask_about_a_call_that_cannot_be_named_is_cancelled() {
+    with_agent(async |mut side| {
+        for id in [String::new(), "é".repeat(257)] {
+            let permission = json!({"jsonrpc": "2.0", "id": 1,
+                "method": "session/request_permission",
+                "params": {"sessionId": "s", "toolCall": {"toolCallId": id},
+                    "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]}});
+            let form = json!({"jsonrpc": "2.0", "id": 2, "method": "elicitation/create",
+                "params": {"sessionId": "s", "toolCallId": id, "mode": "form", "message": "?",
+                    "requestedSchema": {"type": "object", "properties": {}}}});
+            for (ask, result) in [
+                (permission, json!({"outcome": {"outcome": "cancelled"}})),
+                (form, json!({"action": "cancel"})),
+            ] {
+                side.write(&ask.to_string()).await;
+                let answer = side.read().await;
+                assert_eq!(answer["result"], result, "{answer}");
+                assert!(side.said.try_recv().is_err());
+            }
+        }
+    })
+    .await;
+}

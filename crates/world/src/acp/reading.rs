@@ -11,6 +11,7 @@ use agent_client_protocol::v1::schema::{
 };
 use guildhall_domain::{
     interactions::{AskOption, Asked, OptionKind},
+    limits,
     sessions::TurnOutcome,
     transcript::{self, Location, PlanEntry, ToolCallPatch, ToolContent, ToolStatus},
     usage::{self, Tokens},
@@ -148,6 +149,12 @@ fn plan_entry(entry: agent_client_protocol::v1::schema::PlanEntry) -> PlanEntry 
         }
         .to_owned(),
     }
+}
+
+/// Whether `id` can be the id of a tool call: asks and answers name calls by it, and each of its
+/// events repeats it.
+pub(super) fn is_call_id(id: &str) -> bool {
+    limits::TOOL_CALL_ID_CHARS.contains(&id.chars().count())
 }
 
 /// A call as it is announced; fields that only have their default say nothing.
