@@ -226,6 +226,12 @@ pub const DELTA_FLUSH_BYTES: usize = 4 << 10;
 pub const ACP_LINE_MAX: usize = 16 << 20;
 /// Lines in a row that are not the protocol, after which a process is stopped.
 pub const ACP_GARBAGE_LINES_MAX: usize = 100;
+/// Tokens in one figure an agent tells; more counts as this many.
+pub const TOKENS_TOLD_MAX: u64 = 1_000_000_000_000;
+/// Units of a currency in one figure an agent tells; more counts as this many.
+pub const COST_TOLD_MAX: f64 = 1e9;
+/// Characters of the name of a currency, or of another unit that an agent counts in.
+pub const CURRENCY_CHARS_MAX: usize = 16;
 /// Bytes of one line of a transcript.
 pub const TRANSCRIPT_LINE_MAX: usize = 8 << 20;
 /// Files looked at to find a transcript.

@@ -225,7 +225,7 @@ impl Meter {
             let goes_on = before
                 .filter(|before| before.currency == told.currency && before.nanos <= told.nanos);
             Cost {
-                nanos: told.nanos - goes_on.map_or(0, |before| before.nanos),
+                nanos: goes_on.map_or(told.nanos, |before| told.nanos.saturating_sub(before.nanos)),
                 currency: told.currency,
             }
         });

@@ -41,6 +41,29 @@ fn a_cumulative_cost_is_stored_as_the_difference_and_a_falling_one_is_a_fresh_st
 }
 
 #[test]
+fn figures_without_end_stop_at_the_greatest() {
+    let mut meter = Meter::default();
+    let dollars = |nanos| Some(cost(nanos, "USD"));
+    for (told, expected) in [(i64::MIN, i64::MIN), (i64::MAX, i64::MAX)] {
+        let most = Tokens {
+            input: u64::MAX,
+            output: u64::MAX,
+            ..Tokens::default()
+        };
+        let found = meter.turn(UsageScope::Session, Some(most), dollars(told));
+        assert_eq!(found.cost, dollars(expected));
+        assert_eq!(found.usage().cost, dollars(expected));
+    }
+    let usage = Usage {
+        total_tokens: u64::MAX,
+        cost: dollars(i64::MAX),
+        ..Usage::default()
+    };
+    let sum: Sum = [&usage, &usage].into_iter().collect();
+    assert_eq!(sum.usage(), usage);
+}
+
+#[test]
 fn tokens_of_a_session_become_those_of_its_turns() {
     let told = [(10, 1), (30, 5), (30, 5), (4, 1), (9, 3)];
     let of_turn = [(10, 1), (20, 4), (0, 0), (4, 1), (5, 2)];

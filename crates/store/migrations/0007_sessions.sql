@@ -54,15 +54,18 @@ CREATE INDEX messages_of_turn ON messages (session_id, turn_id) WHERE turn_id IS
 CREATE UNIQUE INDEX messages_queued ON messages (session_id, queue_place) WHERE queue_place IS NOT NULL;
 
 -- A growing text is a run of pieces of one kind, so that adding to it costs what is added.
+-- is_open says that the part is a tool call which goes on; the end of its turn ends it.
 CREATE TABLE message_parts (
   message_id   BLOB NOT NULL REFERENCES messages (id),
   place        INTEGER NOT NULL,
   kind         TEXT NOT NULL,
   tool_call_id TEXT,
+  is_open      INTEGER NOT NULL DEFAULT 0,
   body         TEXT NOT NULL,
   PRIMARY KEY (message_id, place)
 ) WITHOUT ROWID;
 CREATE INDEX message_parts_by_call ON message_parts (message_id, tool_call_id) WHERE tool_call_id IS NOT NULL;
+CREATE INDEX message_parts_open ON message_parts (message_id, place) WHERE is_open = 1;
 
 CREATE TABLE session_turns (
   id                  BLOB NOT NULL PRIMARY KEY,

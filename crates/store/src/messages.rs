@@ -275,17 +275,25 @@ pub fn add_piece(
 /// # Errors
 /// A fault when the engine refuses the row.
 pub fn put_part(tx: &mut Tx<'_>, message: MessageId, place: u32, part: &Part) -> Result<()> {
-    let (kind, call) = match part {
-        Part::Text { .. } | Part::Thinking { .. } => ("json", None),
-        Part::ToolCall(call) => ("json", Some(call.tool_call_id.as_str())),
-        Part::Plan { .. } | Part::Attachment { .. } => ("json", None),
+    let call = match part {
+        Part::ToolCall(call) => Some(call),
+        Part::Text { .. } | Part::Thinking { .. } | Part::Plan { .. } | Part::Attachment { .. } => {
+            None
+        }
     };
     let body = serde_json::to_string(part).map_err(|error| broken("writing a message", error))?;
     tx.run(
-        "INSERT INTO message_parts (message_id, place, kind, tool_call_id, body)
-         VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (message_id, place) DO UPDATE SET body = excluded.body",
-        (message.as_bytes(), place, kind, call, body),
+        "INSERT INTO message_parts (message_id, place, kind, tool_call_id, is_open, body)
+         VALUES ($1, $2, 'json', $3, $4, $5)
+         ON CONFLICT (message_id, place) DO UPDATE
+         SET is_open = excluded.is_open, body = excluded.body",
+        (
+            message.as_bytes(),
+            place,
+            call.map(|call| call.tool_call_id.as_str()),
+            call.is_some_and(|call| !call.status.is_final()),
+            body,
+        ),
     )?;
     Ok(())
 }
@@ -393,27 +401,27 @@ pub fn answer_of(db: &Rx<'_>, session: SessionId, turn: SessionTurnId) -> Result
     Ok(pieces.concat())
 }
 
-/// The tool calls of a turn, each with its message and place there.
+/// By the index of open calls: left to itself, the engine takes the primary key and reads all
+/// parts of the turn.
+const OPEN_CALLS: &str = "SELECT p.message_id, p.place, p.body FROM messages m
+     JOIN message_parts p INDEXED BY message_parts_open ON p.message_id = m.id
+     WHERE m.session_id = $1 AND m.turn_id = $2 AND p.is_open = 1
+     ORDER BY m.seq, p.place";
+
+/// The tool calls of a turn that go on, each with its message and place there.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn calls_of(
+pub fn open_calls_of(
     db: &Rx<'_>,
     session: SessionId,
     turn: SessionTurnId,
 ) -> Result<Vec<(MessageId, u32, ToolCall)>> {
-    let calls = db.all(
-        "SELECT p.message_id, p.place, p.body FROM messages m
-         JOIN message_parts p ON p.message_id = m.id
-         WHERE m.session_id = $1 AND m.turn_id = $2 AND p.tool_call_id IS NOT NULL
-         ORDER BY m.seq, p.place",
-        (session.as_bytes(), turn.as_bytes()),
-        |row| {
-            let message = rows::id(row, 0, MessageId::from_bytes)?;
-            let place = row.get(1)?;
-            Ok((message, place, part(row, 2)?))
-        },
-    )?;
+    let calls = db.all(OPEN_CALLS, (session.as_bytes(), turn.as_bytes()), |row| {
+        let message = rows::id(row, 0, MessageId::from_bytes)?;
+        let place = row.get(1)?;
+        Ok((message, place, part(row, 2)?))
+    })?;
     let calls = calls
         .into_iter()
         .filter_map(|(message, place, part)| match part {
@@ -464,4 +472,75 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
         created_at: moment(row, 7)?,
         parts: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use guildhall_domain::transcript::ToolStatus;
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::{events::LogEnd, migrations};
+
+    const SESSION: [u8; 16] = [1; 16];
+    const TURN: [u8; 16] = [2; 16];
+    const MESSAGE: [u8; 16] = [3; 16];
+
+    /// A turn with one message, which has no parts yet.
+    fn with_message() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrations::apply(&mut connection).unwrap();
+        connection
+            .pragma_update(None, "foreign_keys", false)
+            .unwrap();
+        let insert = "INSERT INTO messages (id, session_id, seq, turn_id, role, author_id, state,
+            created_at) VALUES (?1, ?2, 1, ?3, 'assistant', x'00', 'streaming', 0)";
+        let ids = (MESSAGE, SESSION, TURN);
+        connection.execute(insert, ids).unwrap();
+        connection
+    }
+
+    #[test]
+    fn a_call_is_open_until_its_end_is_written() {
+        let connection = with_message();
+        let mut log = LogEnd::default();
+        let mut tx = Tx::new(&connection, &mut log);
+        let message = MessageId::from_bytes(MESSAGE);
+        let put = |tx: &mut Tx<'_>, place, status| {
+            let call = ToolCall {
+                status,
+                ..ToolCall::unannounced(format!("call {place}"))
+            };
+            put_part(tx, message, place, &Part::ToolCall(call)).unwrap();
+        };
+        use ToolStatus as Is;
+        let over = [Is::Completed, Is::Failed, Is::Denied, Is::Cancelled];
+        let going_on = [Is::Pending, Is::Waiting, Is::InProgress];
+        for (place, status) in (0..).zip(going_on.into_iter().chain(over)) {
+            put(&mut tx, place, status);
+        }
+        let entries = Vec::new();
+        put_part(&mut tx, message, 20, &Part::Plan { entries }).unwrap();
+        add_piece(&mut tx, message, 21, TextKind::Text, "x").unwrap();
+        let open = |tx: &Tx<'_>| -> Vec<_> {
+            let session = SessionId::from_bytes(SESSION);
+            let calls = open_calls_of(tx, session, SessionTurnId::from_bytes(TURN)).unwrap();
+            let status = |(_, _, call): (_, _, ToolCall)| call.status;
+            calls.into_iter().map(status).collect()
+        };
+        assert_eq!(open(&tx), going_on);
+        put(&mut tx, 0, Is::Completed);
+        assert_eq!(open(&tx), going_on[1..]);
+    }
+
+    #[test]
+    fn the_end_of_a_turn_reads_no_parts_but_its_open_calls() {
+        let connection = with_message();
+        let plan = format!("EXPLAIN QUERY PLAN {OPEN_CALLS}");
+        let mut plan = connection.prepare(&plan).unwrap();
+        let steps = plan.query_map((SESSION, TURN), |row| row.get::<_, String>(3));
+        let steps: Vec<_> = steps.unwrap().map(|step| step.unwrap()).collect();
+        let open = "SEARCH p USING INDEX message_parts_open (message_id=?)";
+        assert!(steps.iter().any(|step| step == open), "{steps:?}");
+    }
 }

@@ -7,6 +7,7 @@ use guildhall_domain::{
     ids::{AuthorId, MessageId, SessionId, SessionTurnId},
     limits,
     session_tasks::keeps_tasks,
+    sessions::TurnOutcome,
     transcript::{
         Calls, Message, MessageState, Part, PlanEntry, Role, TextKind, ToolCall, ToolCallPatch,
         ToolStatus,
@@ -267,16 +268,7 @@ impl Writing {
                 }
                 Step::Call { place, call } => {
                     tasks_changed |= keeps_tasks(&call);
-                    let part = Part::ToolCall(*call);
-                    messages::put_part(tx, self.message, place, &part)?;
-                    let Part::ToolCall(tool_call) = part else {
-                        continue;
-                    };
-                    Event::ToolCallUpdated {
-                        session_id: self.session,
-                        message_id: self.message,
-                        tool_call,
-                    }
+                    write_call(tx, self.session, (self.message, place), *call)?
                 }
                 Step::Plan { place, entries } => {
                     messages::put_part(tx, self.message, place, &Part::Plan { entries })?;
@@ -287,13 +279,69 @@ impl Writing {
             tx.append(now, Some(self.author), &event)?;
         }
         if tasks_changed {
-            let version = tx.next_event();
-            let event = Event::TasksChanged {
-                session_id: self.session,
-                version,
-            };
-            tx.append(now, Some(self.author), &event)?;
+            tell_tasks(tx, self.session, Some(self.author), now)?;
         }
         Ok(())
     }
 }
+
+/// Writes a call at its place in a message; answers the event that tells of it.
+fn write_call(
+    tx: &mut Tx<'_>,
+    session_id: SessionId,
+    (message_id, place): (MessageId, u32),
+    tool_call: ToolCall,
+) -> Result<Event> {
+    messages::put_part(tx, message_id, place, &Part::ToolCall(tool_call.clone()))?;
+    Ok(Event::ToolCallUpdated {
+        session_id,
+        message_id,
+        tool_call,
+    })
+}
+
+/// Tells that a session's tasks may be others now.
+fn tell_tasks(
+    tx: &mut Tx<'_>,
+    session_id: SessionId,
+    author: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    let version = tx.next_event();
+    let event = Event::TasksChanged {
+        session_id,
+        version,
+    };
+    tx.append(now, author, &event)?;
+    Ok(())
+}
+
+/// Ends every call that a turn left open.
+pub(super) fn settle_calls(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    turn: SessionTurnId,
+    outcome: TurnOutcome,
+    now: Moment,
+) -> Result<()> {
+    let mut tasks_changed = false;
+    for (message, place, call) in messages::open_calls_of(tx, session, turn)? {
+        let status = match call.status {
+            // The agent went on and ended well, so what it had at work did too.
+            ToolStatus::InProgress if outcome == TurnOutcome::EndTurn => ToolStatus::Completed,
+            _ => ToolStatus::Cancelled,
+        };
+        let call = ToolCall { status, ..call };
+        tasks_changed |= keeps_tasks(&call);
+        let event = write_call(tx, session, (message, place), call)?;
+        tx.append(now, None, &event)?;
+    }
+    if tasks_changed {
+        tell_tasks(tx, session, None, now)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "fold_tests.rs"]
+mod tests;

@@ -5,7 +5,7 @@ use guildhall_domain::{
     events::Event,
     ids::{SessionId, SessionTurnId},
     sessions::{Session, SessionState, TurnOutcome},
-    transcript::{MessageState, Part, ToolStatus},
+    transcript::MessageState,
     usage::{Cost, Meter, Tokens, Usage, UsageScope},
 };
 use guildhall_store::{
@@ -15,7 +15,7 @@ use guildhall_store::{
     turns as rooms_turns, usage,
 };
 
-use super::{again, messages::remove, modes, preview, stage::Applied, touch};
+use super::{again, fold::settle_calls, messages::remove, modes, preview, stage::Applied, touch};
 use crate::{Hall, interactions, turns};
 
 /// A message whose turn comes.
@@ -303,7 +303,7 @@ fn close_turn(
         return Ok(None);
     }
     sessions::set_meter(tx, session.id, &meter)?;
-    settle_calls(tx, session, turn, end.outcome, now)?;
+    settle_calls(tx, session.id, turn, end.outcome, now)?;
     let is_whole = !matches!(
         end.outcome,
         TurnOutcome::Interrupted | TurnOutcome::Cancelled
@@ -334,31 +334,4 @@ fn close_turn(
     // Summed up anew: a session's figure forgets its currencies once there are several.
     let sum = usage::of_session(tx, session.id)?;
     Ok(Some(in_context(sum.usage())))
-}
-
-/// Ends every call that the turn left open.
-fn settle_calls(
-    tx: &mut Tx<'_>,
-    session: &Session,
-    turn: SessionTurnId,
-    outcome: TurnOutcome,
-    now: Moment,
-) -> Result<()> {
-    for (message, place, mut call) in messages::calls_of(tx, session.id, turn)? {
-        call.status = match call.status {
-            status if status.is_final() => continue,
-            // The agent went on and ended well, so what it had at work did too.
-            ToolStatus::InProgress if outcome == TurnOutcome::EndTurn => ToolStatus::Completed,
-            _ => ToolStatus::Cancelled,
-        };
-        let part = Part::ToolCall(call.clone());
-        messages::put_part(tx, message, place, &part)?;
-        let event = Event::ToolCallUpdated {
-            session_id: session.id,
-            message_id: message,
-            tool_call: call,
-        };
-        tx.append(now, None, &event)?;
-    }
-    Ok(())
 }

@@ -210,3 +210,40 @@ async fn a_session_used_what_its_turns_used_in_all_currencies() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_sum_beyond_all_numbers_stops_at_the_greatest() {
+    let scratch = Scratch::new("usage-without-end");
+    let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
+    store.write(fill).await.unwrap();
+    let most = figures(Some(u64::MAX), Some((i64::MAX, "USD")));
+    let endless = |number: u8, figures: Figures| {
+        store.write(move |tx| {
+            let turn = NewTurn {
+                id: SessionTurnId::from_bytes([number; 16]),
+                message: MessageId::from_bytes([number; 16]),
+            };
+            sessions::begin_turn(tx, &session(2), &turn, at(8))?;
+            let end = TurnEnd {
+                outcome: TurnOutcome::EndTurn,
+                error: None,
+                figures,
+            };
+            sessions::end_turn(tx, turn.id, &end, at(8)).map(|_| ())
+        })
+    };
+    for number in [50, 51, 52] {
+        endless(number, most.clone()).await.unwrap();
+    }
+    let greatest = i64::MAX;
+    let span = Span {
+        from: at(8),
+        to: at(9),
+    };
+    let seen = store.read(move |db| usage::parts(db, span, GroupBy::Day));
+    let expected = format!("1970-01-09 3 {greatest} {greatest}USD");
+    assert_eq!(lines(seen.await.unwrap().value), [expected]);
+    let seen = store.read(|db| usage::of_session(db, SessionId::from_bytes([2; 16])));
+    let sum = seen.await.unwrap().value;
+    assert_eq!(sum.usage().cost.unwrap().nanos, greatest);
+}

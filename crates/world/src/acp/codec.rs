@@ -2,7 +2,6 @@
 //! line, lines that are not the protocol, lines on the way, and answers it does not take.
 
 use std::{
-    borrow::Cow,
     io,
     pin::Pin,
     sync::{
@@ -12,11 +11,15 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use agent_client_protocol::JsonRpcNotification;
+use agent_client_protocol::{
+    JsonRpcNotification, RawJsonRpcId, RawJsonRpcMessage, RawJsonRpcParams, TransportFrame,
+};
 use futures_util::{Sink, Stream, task::AtomicWaker};
 use guildhall_domain::limits::{ACP_GARBAGE_LINES_MAX, ACP_LINE_MAX};
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::reading;
 
 /// Lines handed over before the marker behind them must be reached.
 const LINES_ON_THE_WAY_MAX: usize = 32;
@@ -24,6 +27,8 @@ const LINES_ON_THE_WAY_MAX: usize = 32;
 const BYTES_ON_THE_WAY_MAX: usize = 256 * 1_024;
 /// Questions of an agent that may be open, and answers that wait to be taken by it.
 const OWED_MAX: usize = 1_024;
+/// Bytes of a method or an id; answers repeat them.
+const NAME_BYTES_MAX: usize = 1_024;
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
@@ -78,7 +83,7 @@ impl Flow {
     }
 
     fn answered(&self) {
-        // An error without a request is an answer as well: never below none.
+        // Never below none, whatever the crate writes.
         let _ = self
             .owed
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |owed| {
@@ -224,43 +229,56 @@ enum Kind {
     Response,
 }
 
-/// The envelope of a message (JSON-RPC 2.0, sections 4 and 5), without its contents.
+/// What `line` is, by the crate's own parser: what that one does not take is answered with all of
+/// the line, in a queue without a bound. `None` for what is not the protocol, for names that are
+/// too long to be repeated in answers, and for updates of calls that nobody can name.
+fn kind(line: &str) -> Option<Kind> {
+    let TransportFrame::Single(message) = TransportFrame::parse_json(line) else {
+        return None;
+    };
+    let (kind, method, id) = match &message {
+        RawJsonRpcMessage::Request(request) => {
+            (Kind::Request, Some(&request.method), Some(&request.id))
+        }
+        RawJsonRpcMessage::Notification(notification) => {
+            let call = notification.params.as_ref().and_then(updated_call);
+            if call.is_some_and(|id| !reading::is_call_id(id)) {
+                return None;
+            }
+            (Kind::Notification, Some(&notification.method), None)
+        }
+        RawJsonRpcMessage::Response(response) => (Kind::Response, None, Some(response.id())),
+    };
+    let is_short = |name: &str| name.len() <= NAME_BYTES_MAX;
+    let is_fit = match id {
+        Some(RawJsonRpcId::Str(id)) => is_short(id),
+        Some(RawJsonRpcId::Null | RawJsonRpcId::Number(_)) | None => true,
+    };
+    let is_theirs = |method: &Arc<str>| is_short(method) && !method.starts_with(OUR_METHODS);
+    (is_fit && method.is_none_or(is_theirs)).then_some(kind)
+}
+
+/// The id of the call that an update tells of.
+fn updated_call(params: &RawJsonRpcParams) -> Option<&str> {
+    match params {
+        RawJsonRpcParams::Object(params) => params.get("update")?.get("toolCallId")?.as_str(),
+        RawJsonRpcParams::Array(_) => None,
+    }
+}
+
+/// As much of a line of ours as says whether it is an answer.
 #[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    jsonrpc: Cow<'a, str>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
+struct Ours {
     #[serde(default, deserialize_with = "is_there")]
-    id: bool,
-    #[serde(default, deserialize_with = "is_there")]
-    result: bool,
-    #[serde(default, deserialize_with = "is_there")]
-    error: bool,
+    method: bool,
 }
 
 fn is_there<'de, D: Deserializer<'de>>(source: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(source).map(|_| true)
 }
 
-/// What `line` is; `None` for what is not the protocol.
-fn kind(line: &str) -> Option<Kind> {
-    let envelope: Envelope<'_> = serde_json::from_str(line).ok()?;
-    if envelope.jsonrpc != "2.0" {
-        return None;
-    }
-    match (
-        envelope.method,
-        envelope.id,
-        envelope.result,
-        envelope.error,
-    ) {
-        (Some(method), _, _, _) if method.starts_with(OUR_METHODS) => None,
-        (Some(_), true, false, false) => Some(Kind::Request),
-        (Some(_), false, false, false) => Some(Kind::Notification),
-        (None, true, true, false) | (None, true, false, true) => Some(Kind::Response),
-        _ => None,
-    }
+fn is_answer(line: &str) -> bool {
+    serde_json::from_str::<Ours>(line).is_ok_and(|line| !line.method)
 }
 
 /// What we write, line by line.
@@ -291,7 +309,7 @@ impl<W: AsyncWrite + Unpin> Sink<String> for LineSink<W> {
 
     fn start_send(self: Pin<&mut Self>, line: String) -> io::Result<()> {
         let this = self.get_mut();
-        if kind(&line) == Some(Kind::Response) {
+        if is_answer(&line) {
             this.flow.answered();
         }
         this.bytes = line.into_bytes();

@@ -42,9 +42,18 @@ fn only_the_protocol_is_a_message() {
             Some(Kind::Response),
         ),
         (
-            r#"{"jsonrpc":"2.0","id":1,"error":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#,
             Some(Kind::Response),
         ),
+        (
+            r#"{"jsonrpc":"2.0","method":"x","params":null}"#,
+            Some(Kind::Notification),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":"x","params":[]}"#,
+            Some(Kind::Notification),
+        ),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, None),
         (r#"{"jsonrpc":"2.0","id":1,"error":{},"result":1}"#, None),
         (r#"{"jsonrpc":"2.0","id":1,"method":"x","result":1}"#, None),
         (r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#, None),
@@ -57,6 +66,57 @@ fn only_the_protocol_is_a_message() {
         ("{", None),
     ] {
         assert_eq!(kind(line), expected, "{line}");
+    }
+}
+
+/// Lines that are nearly the protocol: the crate answers each, with all of it.
+fn nearly_the_protocol() -> Vec<String> {
+    let with = |members: &str| format!(r#"{{"jsonrpc":"2.0","method":"x",{members}}}"#);
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let long = "y".repeat(NAME_BYTES_MAX + 1);
+    vec![
+        with(r#""params":1"#),
+        with(r#""params":"""#),
+        with(r#""params":[1e999]"#),
+        with(&format!(r#""params":{deep}"#)),
+        with(r#""id":1.5"#),
+        with(r#""id":true"#),
+        with(r#""id":9223372036854775808"#),
+        with(r#""params":["\ud800"]"#),
+        with(&format!(r#""id":"{long}""#)),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{long}"}}"#),
+    ]
+}
+
+#[test]
+fn what_the_crate_would_answer_unasked_never_reaches_it() {
+    for line in nearly_the_protocol() {
+        assert_eq!(kind(&line), None, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn nearly_the_protocol_is_garbage_and_ends_the_link() {
+    for line in nearly_the_protocol() {
+        let text = format!("{line}\n").repeat(ACP_GARBAGE_LINES_MAX);
+        assert_eq!(all(text.as_bytes()).await, [Err(Some(Fault::Garbage))]);
+    }
+}
+
+#[test]
+fn an_update_of_a_call_that_cannot_be_named_is_garbage() {
+    let longest = "é".repeat(256);
+    for (id, expected) in [
+        ("", None),
+        ("t", Some(Kind::Notification)),
+        (&longest, Some(Kind::Notification)),
+        (&format!("{longest}é"), None),
+    ] {
+        for update in ["tool_call", "tool_call_update"] {
+            let update = format!(r#"{{"sessionUpdate":"{update}","toolCallId":"{id}"}}"#);
+            let line = UPDATE.replace("{}", &format!(r#"{{"sessionId":"s","update":{update}}}"#));
+            assert_eq!(kind(&line), expected, "{line}");
+        }
     }
 }
 
@@ -88,7 +148,7 @@ async fn an_endless_line_ends_the_link() {
 
 #[tokio::test]
 async fn a_line_of_the_greatest_length_passes() {
-    let frame = r#"{"jsonrpc":"2.0","method":"x","params":""}"#;
+    let frame = r#"{"jsonrpc":"2.0","method":"x","params":[""]}"#;
     let filler = "y".repeat(ACP_LINE_MAX - frame.len());
     let line = frame.replace("\"\"", &format!("\"{filler}\""));
     assert_eq!(line.len(), ACP_LINE_MAX);

@@ -12,8 +12,11 @@ use std::{
 };
 
 use agent_client_protocol::{
-    self as acp, Client, JsonRpcNotification, Lines,
-    v1::schema::{CreateElicitationRequest, ElicitationMode, RequestPermissionRequest},
+    self as acp, Client, JsonRpcNotification, JsonRpcRequest, Lines, UntypedMessage,
+    v1::schema::{
+        CreateElicitationRequest, CreateElicitationResponse, ElicitationMode,
+        RequestPermissionRequest, RequestPermissionResponse,
+    },
 };
 use guildhall_domain::{
     interactions::{Answer, Asked},
@@ -22,7 +25,7 @@ use guildhall_domain::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{
-    io::AsyncWriteExt,
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     sync::mpsc,
     time::timeout,
@@ -43,6 +46,8 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 const LAST_WRITE: Duration = Duration::from_millis(200);
 /// How long the keeper gets beyond the two graces it gives the agent.
 const KEEPER_GRACE: Duration = Duration::from_secs(1);
+/// Bytes of why a request cannot be read that the agent is told.
+const UNREADABLE_BYTES_MAX: usize = 200;
 const STOP_GRACE: Duration = Duration::from_secs(STOP_GRACE_S);
 
 /// Drives an agent's process until it has ended and nothing of its tree lives any more.
@@ -298,12 +303,32 @@ struct AnyUpdate {
     update: Value,
 }
 
+/// Any request for a permission: the crate's answer to one it cannot read repeats all of it, and
+/// what an agent does not take waits in memory.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
+#[request(method = "session/request_permission", response = RequestPermissionResponse)]
+#[serde(transparent)]
+struct AnyPermission(Value);
+
+/// Any form, for the same reason.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
+#[request(method = "elicitation/create", response = CreateElicitationResponse)]
+#[serde(transparent)]
+struct AnyForm(Value);
+
+/// The answer to a request that cannot be read.
+fn unreadable(error: &serde_json::Error) -> acp::Error {
+    let mut why = error.to_string();
+    why.truncate(why.floor_char_boundary(UNREADABLE_BYTES_MAX));
+    acp::Error::invalid_params().data(why)
+}
+
 /// Drives the connection until either side ends it.
 async fn talk(
     shared: &Arc<Shared>,
     flow: Arc<Flow>,
-    stdin: ChildStdin,
-    stdout: ChildStdout,
+    stdin: impl AsyncWrite + Unpin + Send + 'static,
+    stdout: impl AsyncRead + Unpin + Send + 'static,
     said: mpsc::Sender<Said>,
 ) {
     let transport = Lines::new(
@@ -334,20 +359,38 @@ async fn talk(
             acp::on_receive_notification!(),
         )
         .on_receive_request(
-            async move |request: RequestPermissionRequest, responder, _| {
-                let (session, asked, call) = reading::permission(request);
-                let reply = Reply::permission(responder);
-                permissions.ask(session, asked, call, reply).await;
-                Ok(())
+            async move |AnyPermission(raw), responder, _| match serde_json::from_value::<
+                RequestPermissionRequest,
+            >(raw)
+            {
+                Ok(request) => {
+                    let (session, asked, call) = reading::permission(request);
+                    let reply = Reply::permission(responder);
+                    permissions.ask(session, asked, call, reply).await;
+                    Ok(())
+                }
+                Err(error) => responder.respond_with_error(unreadable(&error)),
             },
             acp::on_receive_request!(),
         )
         .on_receive_request(
-            async move |request: CreateElicitationRequest, responder, _| {
-                forms.form(&request, Reply::form(responder)).await;
-                Ok(())
+            async move |AnyForm(raw), responder, _| match serde_json::from_value::<
+                CreateElicitationRequest,
+            >(raw)
+            {
+                Ok(request) => {
+                    forms.form(&request, Reply::form(responder)).await;
+                    Ok(())
+                }
+                Err(error) => responder.respond_with_error(unreadable(&error)),
             },
             acp::on_receive_request!(),
+        )
+        // Behind all others. A notification of a session that nobody claims would be kept for
+        // handlers to come, and there are none.
+        .on_receive_notification(
+            async move |_: UntypedMessage, _| Ok(()),
+            acp::on_receive_notification!(),
         )
         .connect_with(transport, async move |connection| {
             shared.connection.send_replace(Some(connection.clone()));
@@ -396,6 +439,13 @@ impl Ear {
         call: Option<guildhall_domain::transcript::ToolCallPatch>,
         reply: Reply,
     ) {
+        let id = match &asked {
+            Asked::Permission { tool_call_id, .. } => Some(tool_call_id),
+            Asked::Form { tool_call_id, .. } => tool_call_id.as_ref(),
+        };
+        if id.is_some_and(|id| !reading::is_call_id(id)) {
+            return reply.send(Answer::Cancelled);
+        }
         self.hand_on(Said::Ask {
             session,
             asked,
@@ -430,3 +480,7 @@ impl Ear {
         let _ = self.said.send(said).await;
     }
 }
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

@@ -2,15 +2,16 @@
 //! what it does not know.
 
 use agent_client_protocol::v1::schema::{
-    AvailableCommandInput, ContentBlock, EmbeddedResourceResource, Meta, PermissionOptionKind,
-    PlanEntryPriority, PlanEntryStatus, PromptResponse, RequestPermissionRequest,
-    SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption,
-    SessionConfigSelectOptions, SessionModeState, SessionUpdate, StopReason, ToolCall,
-    ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
-    ToolKind,
+    AvailableCommandInput, ContentBlock, Cost, EmbeddedResourceResource, Meta,
+    PermissionOptionKind, PlanEntryPriority, PlanEntryStatus, PromptResponse,
+    RequestPermissionRequest, SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory,
+    SessionConfigSelectOption, SessionConfigSelectOptions, SessionModeState, SessionUpdate,
+    StopReason, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields, ToolKind,
 };
 use guildhall_domain::{
     interactions::{AskOption, Asked, OptionKind},
+    limits,
     sessions::TurnOutcome,
     transcript::{self, Location, PlanEntry, ToolCallPatch, ToolContent, ToolStatus},
     usage::{self, Tokens},
@@ -65,16 +66,10 @@ pub(super) fn updates(raw: Value) -> Vec<Update> {
         },
         SessionUpdate::UsageUpdate(update) => {
             let context = Update::Context {
-                used: update.used,
-                size: update.size,
+                used: counted(update.used),
+                size: counted(update.size),
             };
-            let cost = update.cost.filter(|cost| cost.amount.is_finite());
-            let cost = cost.map(|cost| {
-                Update::Cost(usage::Cost::new(
-                    cost.amount,
-                    cost.currency.to_ascii_uppercase(),
-                ))
-            });
+            let cost = update.cost.as_ref().and_then(cost).map(Update::Cost);
             [Some(context), cost].into_iter().flatten().collect()
         }
         SessionUpdate::Notice(notice) => vec![Update::Notice(match notice.description {
@@ -85,6 +80,19 @@ pub(super) fn updates(raw: Value) -> Vec<Update> {
         })],
         _ => Vec::new(),
     }
+}
+
+/// Tokens as far as a figure is believed.
+fn counted(tokens: u64) -> u64 {
+    tokens.min(limits::TOKENS_TOLD_MAX)
+}
+
+/// A cost as far as it is believed; one that is no amount, or of no known length, was not told.
+fn cost(told: &Cost) -> Option<usage::Cost> {
+    let is_amount = told.amount.is_finite() && told.amount >= 0.0;
+    let is_named = told.currency.chars().count() <= limits::CURRENCY_CHARS_MAX;
+    let amount = told.amount.min(limits::COST_TOLD_MAX);
+    (is_amount && is_named).then(|| usage::Cost::new(amount, told.currency.to_ascii_uppercase()))
 }
 
 fn one(update: Option<Update>) -> Vec<Update> {
@@ -148,6 +156,12 @@ fn plan_entry(entry: agent_client_protocol::v1::schema::PlanEntry) -> PlanEntry 
         }
         .to_owned(),
     }
+}
+
+/// Whether `id` can be the id of a tool call: asks and answers name calls by it, and each of its
+/// events repeats it.
+pub(super) fn is_call_id(id: &str) -> bool {
+    limits::TOOL_CALL_ID_CHARS.contains(&id.chars().count())
 }
 
 /// A call as it is announced; fields that only have their default say nothing.
@@ -388,12 +402,12 @@ pub(super) fn prompt_end(response: PromptResponse) -> Option<PromptEnd> {
         },
         tokens: match response.usage {
             Some(usage) => Some(Tokens {
-                input: usage.input_tokens,
-                output: usage.output_tokens,
-                cached_read: usage.cached_read_tokens.unwrap_or_default(),
-                cached_write: usage.cached_write_tokens.unwrap_or_default(),
-                thought: usage.thought_tokens.unwrap_or_default(),
-                total: usage.total_tokens,
+                input: counted(usage.input_tokens),
+                output: counted(usage.output_tokens),
+                cached_read: counted(usage.cached_read_tokens.unwrap_or_default()),
+                cached_write: counted(usage.cached_write_tokens.unwrap_or_default()),
+                thought: counted(usage.thought_tokens.unwrap_or_default()),
+                total: counted(usage.total_tokens),
             }),
             None => response.meta.as_ref().and_then(quota),
         },
@@ -403,7 +417,10 @@ pub(super) fn prompt_end(response: PromptResponse) -> Option<PromptEnd> {
 /// Figures under `_meta.quota.token_count`. Source: contract 3.10.
 fn quota(meta: &Meta) -> Option<Tokens> {
     let counts = meta.get("quota")?.get("token_count")?.as_object()?;
-    let count = |names: [&str; 2]| names.iter().find_map(|name| counts.get(*name)?.as_u64());
+    let count = |names: [&str; 2]| {
+        let told = names.iter().find_map(|name| counts.get(*name)?.as_u64());
+        told.map(counted)
+    };
     let input = count(["input_tokens", "inputTokens"]);
     let output = count(["output_tokens", "outputTokens"]);
     if input.is_none() && output.is_none() {
@@ -419,7 +436,7 @@ fn quota(meta: &Meta) -> Option<Tokens> {
         cached_write: 0,
         thought,
         total: count(["total_tokens", "totalTokens"])
-            .unwrap_or_else(|| input.saturating_add(output).saturating_add(thought)),
+            .unwrap_or_else(|| counted(input.saturating_add(output).saturating_add(thought))),
     })
 }
 

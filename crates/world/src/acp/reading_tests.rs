@@ -192,3 +192,61 @@ fn the_figures_of_a_turn_come_from_the_standard_field_or_the_quota() {
         None
     );
 }
+
+#[test]
+fn figures_beyond_belief_are_cut_and_what_is_no_amount_was_not_told() {
+    const MOST: u64 = limits::TOKENS_TOLD_MAX;
+    let huge = u64::MAX;
+    let all = Tokens {
+        input: MOST,
+        output: MOST,
+        cached_read: MOST,
+        cached_write: MOST,
+        thought: MOST,
+        total: MOST,
+    };
+    let quota = json!({"input_tokens": huge, "outputTokens": huge, "cached_read_tokens": huge,
+        "thought_tokens": huge});
+    for (raw, expected) in [
+        (
+            json!({"stopReason": "end_turn", "usage": {"inputTokens": huge, "outputTokens": huge,
+                "totalTokens": huge, "thoughtTokens": huge, "cachedReadTokens": huge,
+                "cachedWriteTokens": huge}}),
+            Some(all),
+        ),
+        (
+            json!({"stopReason": "end_turn", "_meta": {"quota": {"token_count": quota}}}),
+            Some(Tokens {
+                cached_write: 0,
+                ..all
+            }),
+        ),
+        (
+            json!({"stopReason": "end_turn", "usage": {"inputTokens": -1, "outputTokens": 1,
+                "totalTokens": 1}}),
+            None,
+        ),
+    ] {
+        let end = prompt_end(serde_json::from_value(raw.clone()).unwrap());
+        assert_eq!(end.unwrap().tokens, expected, "{raw}");
+    }
+    let most = Cost::new(limits::COST_TOLD_MAX, "USD".to_owned());
+    for (amount, currency, expected) in [
+        (json!(1e300), "usd", Some(&most)),
+        (json!(-0.01), "usd", None),
+        (json!(null), "usd", None),
+        (json!(1), "a currency without end", None),
+    ] {
+        let told = updates(
+            json!({"sessionUpdate": "usage_update", "used": huge, "size": huge,
+            "cost": {"amount": amount, "currency": currency}}),
+        );
+        let context = Update::Context {
+            used: MOST,
+            size: MOST,
+        };
+        let cost = expected.cloned().map(Update::Cost);
+        let expected: Vec<_> = [Some(context), cost].into_iter().flatten().collect();
+        assert_eq!(told, expected, "{amount}");
+    }
+}
