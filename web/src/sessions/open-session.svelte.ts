@@ -4,6 +4,7 @@ import type { Message, Queued, ToolCall } from '../api/types';
 import { work } from '../api/work';
 import { newKey } from '../entries/outbox';
 import { asApiError } from '../errors/error';
+import { onceMore } from '../events/again';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
 import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
@@ -33,8 +34,6 @@ export class OpenSession {
 
   #seq = 0;
   #turnId: string | null = null;
-  #reading: Promise<void> | null = null;
-  #again = false;
 
   constructor(id: string) {
     this.id = id;
@@ -62,21 +61,8 @@ export class OpenSession {
     }
   }
 
-  /** Reads the newest messages; a call while one is under way makes them be read once more. */
-  refresh = (): Promise<void> => {
-    if (this.#reading) {
-      this.#again = true;
-      return this.#reading;
-    }
-    this.#reading = this.#read().finally(() => {
-      this.#reading = null;
-      if (this.#again) {
-        this.#again = false;
-        void this.refresh();
-      }
-    });
-    return this.#reading;
-  };
+  /** Reads the newest messages. */
+  refresh = onceMore(() => this.#read());
 
   loadQueue = async (): Promise<void> => {
     try {
