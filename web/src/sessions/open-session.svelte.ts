@@ -55,7 +55,9 @@ export class OpenSession {
   async #find(): Promise<void> {
     if (this.session) return;
     try {
-      sessions.put((await work.sessions.one(this.id)).body);
+      const { body } = await work.sessions.one(this.id);
+      // The list of one's own sessions does not hold those of a terminal, and forgets what it does not hold.
+      (body.origin === 'terminal' ? terminal : sessions).put(body);
     } catch (error) {
       if (asApiError(error).code !== 'SESSION_NOT_FOUND' || !(await terminal.find(this.id))) throw error;
     }
