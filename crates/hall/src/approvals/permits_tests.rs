@@ -1,0 +1,1 @@
+//! Permits over a real store: asking, holding, deciding, spending, across restarts.
