@@ -48,6 +48,12 @@ impl Holds {
         self.bell.subscribe()
     }
 
+    /// How many requests wait for the bell.
+    #[cfg(test)]
+    pub(super) fn listeners(&self) -> usize {
+        self.bell.receiver_count()
+    }
+
     /// Wakes every request that is held, after a commit.
     pub(crate) fn tell(&self) {
         self.bell.send_replace(());
