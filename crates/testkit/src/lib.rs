@@ -13,6 +13,7 @@ mod asks;
 mod callers;
 mod forms;
 mod frames;
+mod gated;
 mod hall;
 mod log;
 mod raw;

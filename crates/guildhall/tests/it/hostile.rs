@@ -268,6 +268,7 @@ impl<'a> Stage<'a> {
         };
         let [calm, asking, other] = asks;
         stage.on_asks(&calm, &other, &asking);
+        stage.on_approvals([&calm, &other, &asking]);
         stage.on_sessions(&calm, &other);
         stage.on_agents(&ada, &bob);
         stage.on_the_house();
@@ -337,6 +338,20 @@ impl<'a> Stage<'a> {
             answers,
             &["answer", "way=left"],
         );
+    }
+
+    /// Every ask by the routes of approvals, whatever its kind: who may not decide is told so
+    /// before anything is looked for.
+    fn on_approvals(&mut self, asks: [&Value; 3]) {
+        for ask in asks {
+            let (id, digest) = (text(ask, "id"), text(ask, "digest"));
+            let path = |verb: &str| format!("/api/approvals/{id}/{verb}");
+            self.wish("grant", "POST", path("grant"), json!({"digest": digest}));
+            let grant = ["asks", "grant", &id, "--digest", &digest];
+            self.requests.last_mut().unwrap()["command"] = json!(grant);
+            self.wish("refuse", "POST", path("deny"), json!({"reason": "no"}));
+            self.requests.last_mut().unwrap()["command"] = json!(["asks", "refuse", &id]);
+        }
     }
 
     fn on_sessions(&mut self, own: &Value, other: &Value) {

@@ -110,7 +110,18 @@ fn a_killed_server_loses_no_ask_no_turn_and_no_message() {
     for text in ["#say Two.", "#say Three.", "#say Four."] {
         t.send(&talking, &[text]);
     }
+    let approvals = |t: &Workspace| t.server.ask("GET", "/api/approvals", None);
+    let (status, listed) = approvals(&t);
+    assert_eq!(
+        (status, &listed["approvals"][0]["digest"]),
+        (200, &ask["digest"])
+    );
     let t = t.crash();
+    assert_eq!(
+        approvals(&t),
+        (200, listed),
+        "the list of all kinds is the same"
+    );
     let asks = t.asks();
     assert_eq!(asks.len(), 1, "the ask is listed");
     for field in ["id", "toolCallId", "digest", "openedAt", "expiresAt"] {

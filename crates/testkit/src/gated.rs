@@ -1,0 +1,69 @@
+//! Gated deeds: what programs and agents ask a person to allow, without a deed behind it.
+
+use guildhall_domain::{
+    Error, Refusal,
+    approvals::{Capability, Required, Wanted},
+    callers::{Caller as Known, Credential, Identity},
+    ids::{AgentId, AuthorId, KeyId},
+};
+use guildhall_hall::approvals::Presented;
+use serde_json::{Value, json};
+
+use crate::{Caller, TestHall};
+
+impl TestHall {
+    /// What `agent` is answered at once when it asks for a deed with this input.
+    pub async fn wants(&self, agent: &Caller, input: Value) -> Required {
+        let id = AgentId::parse(agent.agent()).expect("an agent");
+        self.want(
+            known(agent, Identity::Agent(id), Credential::Process),
+            Some(id),
+            input,
+        )
+        .await
+    }
+
+    /// The same for a program of the owner, which shows the key of this label.
+    pub async fn program_wants(&self, label: &str, about: &Caller, input: Value) -> Required {
+        let keys = self.owner().get("/api/auth/keys").await.ok(200);
+        let keys = keys["keys"].as_array().expect("keys").iter();
+        let key = keys
+            .filter(|key| key["label"] == label)
+            .find_map(|key| KeyId::parse(key["id"].as_str()?))
+            .expect("a key of this label");
+        let credential = Credential::ApiKey(key);
+        let by = known(&self.owner(), Identity::Owner, credential);
+        self.want(by, AgentId::parse(about.agent()), input).await
+    }
+
+    async fn want(&self, by: Known, agent: Option<AgentId>, input: Value) -> Required {
+        let wanted = Wanted {
+            capability: Capability::McpAdd,
+            agent_id: agent,
+            session_id: None,
+            summary: "Add files".to_owned(),
+            card: json!({"name": "files", "command": "npx"}),
+            why: vec!["It runs foreign code.".to_owned()],
+            input,
+            pin: Value::Null,
+        };
+        let presented = Presented {
+            wait: Some(0),
+            ..Presented::default()
+        };
+        match self.hall().permit(&by, wanted, presented).await {
+            Err(Error::Refusal(Refusal::ApprovalRequired(required))) => *required,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn known(caller: &Caller, identity: Identity, credential: Credential) -> Known {
+    Known {
+        identity,
+        author: AuthorId::parse(caller.author()).expect("an author"),
+        credential,
+        is_invited: false,
+        is_in_doubt: false,
+    }
+}
