@@ -223,13 +223,14 @@ fn differing(before: &[&ToolDefinition], now: &[&ToolDefinition]) -> Vec<ToolMem
     if before.len() != now.len() {
         return vec![ToolMember::Count];
     }
-    let differs = |member: fn(&ToolDefinition) -> Value| {
+    type Read = fn(&ToolDefinition) -> Value;
+    let differs = |member: Read| {
         before
             .iter()
             .zip(&now)
             .any(|(old, new)| member(old) != member(new))
     };
-    let members: [(ToolMember, fn(&ToolDefinition) -> Value); 5] = [
+    let members: [(ToolMember, Read); 5] = [
         (ToolMember::Title, |tool| json!(tool.title)),
         (ToolMember::Description, |tool| json!(tool.description)),
         (ToolMember::InputSchema, |tool| tool.input_schema.clone()),

@@ -1,3 +1,5 @@
+//! Definitions, their digest and their comparison.
+
 use proptest::prelude::*;
 
 use super::*;
