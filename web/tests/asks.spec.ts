@@ -27,8 +27,10 @@ test('nothing but its own armed card answers an ask', async ({ house, windows })
   for (const key of ['Enter', ' ', 'Escape']) await page.keyboard.press(key);
   // Letters typed in a field of the card are words.
   await card.getByRole('button', { name: 'Deny with words' }).click();
-  await card.getByRole('textbox', { name: 'Why not?' }).pressSequentially('add a date');
+  await expect(card.getByRole('textbox', { name: 'Why not?' })).toBeFocused();
+  await page.keyboard.type('add a date');
   await card.getByRole('button', { name: 'Back' }).click();
+  await expect(card).toBeFocused();
   await expect(pending(page)).toHaveCount(1);
   expect(written()).toBe(false);
 });

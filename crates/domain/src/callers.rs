@@ -162,6 +162,20 @@ gates! {
             | Credential::Process,
         ) => settled(caller),
     };
+    /// The owner at a screen, who decides: no agent, nobody who may be one, and no API key.
+    OwnerDecider = |caller| match (caller.identity, caller.credential) {
+        _ if !caller.is_human() || caller.is_in_doubt => Some(Refusal::AgentCannotDecide),
+        (_, Credential::ApiKey(_)) => Some(Refusal::InteractiveOnly),
+        (Identity::Person(_) | Identity::Agent(_), _) => Some(Refusal::OwnerOnly),
+        (
+            Identity::Owner,
+            Credential::Loopback
+            | Credential::Cookie(_)
+            | Credential::LocalToken
+            | Credential::AgentToken(_)
+            | Credential::Process,
+        ) => settled(caller),
+    };
     /// The owner alone.
     Owner = |caller| match caller.identity {
         Identity::Owner => settled(caller),

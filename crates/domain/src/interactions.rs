@@ -17,6 +17,7 @@ use crate::{
     transcript::{Location, ToolContent, ToolKind},
 };
 
+pub use crate::approvals::ApprovalState;
 pub use answers::{Given, converted};
 pub use asks::{Approve, Batch, Deny, SubmitAnswers};
 pub use cards::Card;
@@ -136,36 +137,6 @@ pub enum Resolution {
     Expired,
     /// The turn ended first.
     Cancelled,
-}
-
-/// Where an approval stands; one vocabulary for all kinds. Source: contract 4.5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ApprovalState {
-    /// A person must decide.
-    Pending,
-    /// Allowed, and not used yet.
-    Granted,
-    /// Refused.
-    Denied,
-    /// Nobody decided in time, or it was not used in time.
-    Expired,
-    /// It no longer matters.
-    Withdrawn,
-    /// Allowed and used.
-    Consumed,
-}
-
-impl ApprovalState {
-    /// Every state with its word.
-    pub const WORDS: [(Self, &str); 6] = [
-        (Self::Pending, "pending"),
-        (Self::Granted, "granted"),
-        (Self::Denied, "denied"),
-        (Self::Expired, "expired"),
-        (Self::Withdrawn, "withdrawn"),
-        (Self::Consumed, "consumed"),
-    ];
 }
 
 /// An interaction as the interface shows it. Source: contract 3.8.1.

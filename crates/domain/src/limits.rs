@@ -230,6 +230,26 @@ pub const APPROVAL_PARK_S: i64 = 600;
 pub const APPROVAL_EXPIRE_S: i64 = 4 * 3_600;
 /// Seconds an approval whose agent was gone may be used: 30 min.
 pub const GRANT_TTL_S: i64 = 1_800;
+/// Seconds until an approval of a deed expires: 2 h.
+pub const APPROVAL_TTL_S: i64 = 2 * 3_600;
+/// Seconds a yes to a deed may be used at least: 10 min.
+pub const APPROVAL_USE_AFTER_GRANT_MIN_S: i64 = 600;
+/// Seconds a gated request is held unless it says otherwise.
+pub const APPROVAL_HOLD_DEFAULT_S: u32 = 50;
+/// Seconds a gated request is held at most: 10 min.
+pub const APPROVAL_HOLD_MAX_S: u32 = 600;
+/// Gated requests of one requester that are held at once; others are answered as they come.
+pub const APPROVAL_HOLDS_PER_REQUESTER_MAX: usize = 20;
+/// Approvals of one requester that wait for a person.
+pub const APPROVALS_PENDING_PER_REQUESTER_MAX: u32 = 20;
+/// Seconds a no to a deed answers the same request without another card: 10 min.
+pub const APPROVAL_DENIAL_MEMORY_S: i64 = 600;
+/// Seconds an approval is kept after its end: 30 days.
+pub const APPROVAL_KEPT_AFTER_END_S: i64 = 30 * 24 * 3_600;
+/// Approvals that one job of the chore drops or expires.
+pub const APPROVALS_BATCH: u32 = 200;
+/// Characters of an approval's one line.
+pub const APPROVAL_SUMMARY_CHARS_MAX: usize = 500;
 /// Characters of the id an agent gives a tool call.
 pub const TOOL_CALL_ID_CHARS: RangeInclusive<usize> = 1..=256;
 /// Characters of why somebody said no.

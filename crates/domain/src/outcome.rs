@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     Moment,
+    approvals::{ApprovalState, Denial, Required},
     canvas::EditLock,
     ids::AgentId,
     interactions::{AskOption, Resolution},
@@ -44,6 +45,8 @@ pub enum Thing {
     Account,
     /// An agent of the registry.
     Agent,
+    /// What a person must decide.
+    Approval,
     /// A file of a room.
     Attachment,
     /// An author.
@@ -126,7 +129,7 @@ pub enum HandleRule {
     Ends,
 }
 
-/// A no that the caller can act on. Source: the refusal columns of contract chapters 1 to 3.
+/// A no that the caller can act on. Source: the refusal columns of contract chapters 1 to 4.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The request has the wrong shape.
@@ -245,6 +248,20 @@ pub enum Refusal {
     OptionNotOffered(Vec<AskOption>),
     /// The ask is answered at its session; holds the route.
     UseSessionRoute(String),
+    /// A person must allow this first; holds what the requester is told.
+    ApprovalRequired(Box<Required>),
+    /// A person said no to this.
+    ApprovalDenied(Denial),
+    /// As many approvals of this requester wait as may; holds the seconds until one expires.
+    TooManyApprovals(u64),
+    /// Who shows the token of an approval wanted to decide on one.
+    RequesterCannotDecide,
+    /// The approval's time is over.
+    ApprovalExpired,
+    /// The approval is decided, used or withdrawn; holds where it stands.
+    ApprovalNotPending(ApprovalState),
+    /// The approval is about something else than what was shown.
+    ApprovalChanged,
     /// The turn is over or on its way.
     TurnNotRunnable,
     /// The turn this session works for was stopped.

@@ -4,6 +4,7 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod approvals;
 pub mod attachments;
 pub mod authors;
 mod blobs;

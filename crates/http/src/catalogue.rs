@@ -82,6 +82,9 @@ catalogue! {
     AGENT_CANNOT_DECIDE 403 "Agents cannot decide",
         "Only a person may decide this: not an agent, and no program that an agent may have started.",
         "Answer it on the page or with the command line, from a terminal no agent runs in.";
+    APPROVAL_DENIED 403 "Approval denied",
+        "A person said no to this; the details say why.",
+        "Do something else, or ask the person; the same request is not shown again for 10 minutes.";
     HOST_NOT_ALLOWED 403 "Host not allowed",
         "This address is not on the list of names for this server.",
         "Use localhost or 127.0.0.1, or add the name to server.allowedHosts on the computer itself.";
@@ -109,6 +112,9 @@ catalogue! {
     REGISTRATION_CLOSED 403 "Registration closed",
         "The owner has an account already; only the owner makes further ones.",
         "Sign in, or ask the owner for an account.";
+    REQUESTER_CANNOT_DECIDE 403 "Requester cannot decide",
+        "Who shows the token of an approval asked for it, and does not decide.",
+        "Leave the header X-Service-Approval out if you are the one who decides.";
     SETUP_CODE_WRONG 403 "Setup code wrong",
         "That is not the setup code of this server's last start.",
         "Copy the 26 letters from the server's terminal or from the file setup-code in its data folder.";
@@ -118,6 +124,9 @@ catalogue! {
     AGENT_NOT_FOUND 404 "Agent not found",
         "There is no such agent.",
         "List the agents for their ids; retired ones with includeRetired.";
+    APPROVAL_NOT_FOUND 404 "Approval not found",
+        "There is no such approval, or it is not yours.",
+        "List the approvals for their ids; GET /api/approvals.";
     ATTACHMENT_NOT_FOUND 404 "Attachment not found",
         "There is no such file in this room.",
         "Read the entry for its files; an upload that nobody posts is dropped after a day.";
@@ -172,6 +181,12 @@ catalogue! {
     AGENT_RETIRED 409 "Agent retired",
         "This agent is retired.",
         "Register its folder again; its author and handle come back.";
+    APPROVAL_CHANGED 409 "Changed since shown",
+        "The approval is about something else than what was shown.",
+        "Look at it again, then decide with the digest it has.";
+    APPROVAL_NOT_PENDING 409 "Not pending",
+        "The approval is decided, used or withdrawn already; the details say where it stands.",
+        "Read the approval; nothing is left to decide.";
     ATTACHMENT_ALREADY_POSTED 409 "Attachment already posted",
         "This file is part of an entry already.",
         "Upload it again to post it again.";
@@ -271,6 +286,9 @@ catalogue! {
     TOO_MANY_REACTIONS 409 "Too many reactions",
         "This entry has 20 different reactions already.",
         "Use one of the reactions that are there.";
+    APPROVAL_EXPIRED 410 "Approval expired",
+        "The approval's time is over.",
+        "Send the gated request again to have it asked anew.";
     PRECONDITION_FAILED 412 "Changed meanwhile",
         "It changed after you read it; nothing was saved.",
         "Read it again and decide anew; details.currentETag is the tag it has now.";
@@ -307,6 +325,9 @@ catalogue! {
     TOO_MANY_CANVAS_OPS_THIS_TURN 429 "Too many canvas changes in this turn",
         "The agent changed the canvas as often in this turn as one may.",
         "Leave the rest to another turn.";
+    TOO_MANY_APPROVALS 429 "Too many approvals",
+        "As many approvals of this requester wait for a person as may.",
+        "Wait for decisions, or withdraw what is no longer needed.";
     TOO_MANY_STREAMS 429 "Too many streams",
         "This caller holds as many streams as it may.",
         "Close a stream first.";

@@ -7,13 +7,14 @@ use axum::{
 };
 use guildhall_domain::{
     Error, Fault, Refusal,
+    approvals::Required,
     outcome::{FaultKind, HandleRule, Thing},
     repeats::Answered,
 };
 use guildhall_wire::errors::ErrorEnvelope;
 use serde_json::{Value, json};
 
-use crate::{catalogue, docs::ErrorDoc, preconditions::rev_tag, problem::Said, repeats};
+use crate::{approving, catalogue, docs::ErrorDoc, preconditions::rev_tag, problem::Said, repeats};
 
 /// A refusal on its way out.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ struct More {
     headers: Vec<(HeaderName, HeaderValue)>,
     /// A repeated post's first answer, which goes out in place of an error.
     answered: Option<Answered>,
+    /// The word that a person must allow it first, which is no error either.
+    required: Option<Box<Required>>,
 }
 
 /// What a handler answers.
@@ -76,9 +79,13 @@ impl IntoResponse for ApiError {
             details,
             headers: further,
             answered,
+            required,
         } = self.more.map(|more| *more).unwrap_or_default();
         if let Some(answered) = answered {
             return repeats::replay(answered);
+        }
+        if let Some(required) = required {
+            return approving::answer(*required);
         }
         let envelope = ErrorEnvelope {
             error: self.sentence.to_owned(),
@@ -168,6 +175,16 @@ impl From<Refusal> for ApiError {
             Refusal::InteractionChanged(digest) => error.with_details(json!({ "digest": digest })),
             Refusal::OptionNotOffered(options) => error.with_details(json!({ "options": options })),
             Refusal::UseSessionRoute(route) => error.with_details(json!({ "route": route })),
+            Refusal::ApprovalRequired(required) => {
+                let mut error = error;
+                error.more.get_or_insert_default().required = Some(required);
+                error
+            }
+            Refusal::ApprovalDenied(denial) => error.with_details(json!({
+                "approvalId": denial.approval_id,
+                "reason": denial.reason,
+            })),
+            Refusal::ApprovalNotPending(state) => error.with_details(json!({ "state": state })),
             Refusal::SecretAlreadyShown(id) => error.with_details(json!({ "id": id })),
             Refusal::UnknownSetting(keys) | Refusal::SettingFixed(keys) => {
                 error.with_details(json!({ "keys": keys }))
@@ -191,6 +208,7 @@ impl From<Refusal> for ApiError {
             }
             Refusal::RateLimited(seconds)
             | Refusal::ReactionRateLimited(seconds)
+            | Refusal::TooManyApprovals(seconds)
             | Refusal::TurnBudgetReached(seconds) => {
                 error.with_header(header::RETRY_AFTER, seconds)
             }
@@ -207,6 +225,15 @@ impl From<Refusal> for ApiError {
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer realm=\"guildhall\"");
 const SERVICE_AGENT: HeaderValue = HeaderValue::from_static("ServiceAgent realm=\"guildhall\"");
+
+/// Not in the catalogue, because what it is answered with is no error: see `approving`.
+const APPROVAL_REQUIRED: ErrorDoc = ErrorDoc {
+    code: "APPROVAL_REQUIRED",
+    status: 202,
+    title: "Approval required",
+    meaning: "A person must allow this first.",
+    advice: "Send the same request again with the token of the answer.",
+};
 
 /// The code of a refusal that is part of an answer.
 pub fn code_of(refusal: &Refusal) -> &'static str {
@@ -233,6 +260,13 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::InteractionChanged(_) => catalogue::INTERACTION_CHANGED,
         Refusal::OptionNotOffered(_) => catalogue::OPTION_NOT_OFFERED,
         Refusal::UseSessionRoute(_) => catalogue::USE_SESSION_ROUTE,
+        Refusal::ApprovalRequired(_) => APPROVAL_REQUIRED,
+        Refusal::ApprovalDenied(_) => catalogue::APPROVAL_DENIED,
+        Refusal::TooManyApprovals(_) => catalogue::TOO_MANY_APPROVALS,
+        Refusal::RequesterCannotDecide => catalogue::REQUESTER_CANNOT_DECIDE,
+        Refusal::ApprovalExpired => catalogue::APPROVAL_EXPIRED,
+        Refusal::ApprovalNotPending(_) => catalogue::APPROVAL_NOT_PENDING,
+        Refusal::ApprovalChanged => catalogue::APPROVAL_CHANGED,
         Refusal::TurnNotRunnable => catalogue::TURN_NOT_RUNNABLE,
         Refusal::TurnWasStopped => catalogue::TURN_WAS_STOPPED,
         Refusal::TooManyPostsThisTurn => catalogue::TOO_MANY_POSTS_THIS_TURN,
@@ -262,6 +296,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::OwnerOnly => catalogue::OWNER_ONLY,
         Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
+        Refusal::NotFound(Thing::Approval) => catalogue::APPROVAL_NOT_FOUND,
         Refusal::NotFound(Thing::Attachment) => catalogue::ATTACHMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
         Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,

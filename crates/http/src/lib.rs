@@ -3,6 +3,7 @@
 //! handler turns wire into domain, asks the hall once, and turns the answer back.
 
 pub mod answers;
+pub mod approving;
 pub mod areas;
 pub mod body;
 pub mod catalogue;

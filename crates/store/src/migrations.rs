@@ -18,6 +18,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0009_turns.sql"),
     include_str!("../migrations/0010_runtimes.sql"),
     include_str!("../migrations/0011_session_titles.sql"),
+    include_str!("../migrations/0012_approvals.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

@@ -20,7 +20,8 @@ const COLUMNS: &str = "s.id, s.agent_id, s.runtime, s.runtime_session_id, s.titl
     s.permission_mode, s.model, s.effort, s.state, s.state_reason, s.origin, s.room_id,
     s.last_message_preview, s.created_at, s.updated_at, s.usage,
     (SELECT COUNT(*) FROM messages q WHERE q.session_id = s.id AND q.queue_place IS NOT NULL),
-    (SELECT COUNT(*) FROM approvals a WHERE a.session_id = s.id AND a.state = 'pending')";
+    (SELECT COUNT(*) FROM approvals a WHERE a.session_id = s.id AND a.state = 'pending'
+       AND a.kind IN ('tool_call', 'question'))";
 
 /// Which sessions are asked for.
 #[derive(Clone, Debug, Default)]

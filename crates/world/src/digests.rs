@@ -1,14 +1,20 @@
 //! Digests: the SHA-256 of bytes that come bit by bit, and the keyed digest of what a person
 //! decides on, which says whether what is asked now is what was shown then.
 
-use std::{io, path::Path, sync::Arc};
+use std::path::Path;
 
-use guildhall_domain::{Fault, attachments::Digest, ids::AgentId};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use guildhall_domain::{
+    Fault,
+    approvals::ApprovalToken,
+    attachments::Digest,
+    ids::{AgentId, ApprovalId},
+};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{data_dir, tokens};
+use crate::host_key::{HostKey, hex};
 
 /// A digest on its way.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +34,8 @@ impl Digesting {
 
 /// The file of the host key in the data folder.
 const KEY_FILE: &str = "host-key";
-/// Bytes of the host key.
-const KEY_BYTES: usize = 32;
+/// How the token of an approval begins.
+const APPROVAL_PREFIX: &str = "gap_";
 
 /// What somebody asks to do, as far as a decision on it reaches. Source: contract 4.6.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +54,7 @@ pub struct Action<'a> {
 /// short secrets from being guessed out of a digest. Cheap to clone.
 #[derive(Clone)]
 pub struct Digests {
-    key: Arc<[u8; KEY_BYTES]>,
+    key: HostKey,
 }
 
 impl Digests {
@@ -58,20 +64,8 @@ impl Digests {
     /// A fault when the machine gives no randomness, the folder takes no file, or the file does
     /// not hold a key.
     pub fn open(data_dir: &Path) -> Result<Self, Fault> {
-        let during = "reading the host key";
-        let file = data_dir.join(KEY_FILE);
-        let key = match std::fs::read_to_string(&file) {
-            Ok(text) => unhex(text.trim())
-                .ok_or_else(|| Fault::broken(during, "the file holds no key of 64 hex digits"))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let key = tokens::random::<KEY_BYTES>("making the host key")?;
-                data_dir::write_private(&file, &format!("{}\n", hex(&key)))
-                    .map_err(|error| Fault::broken("making the host key", error))?;
-                key
-            }
-            Err(error) => return Err(Fault::broken(during, error)),
-        };
-        Ok(Self { key: Arc::new(key) })
+        let key = HostKey::open(data_dir, KEY_FILE)?;
+        Ok(Self { key })
     }
 
     /// The digest of an action, 64 hex digits: HMAC-SHA-256 under the host key over the
@@ -102,10 +96,29 @@ impl Digests {
             whole["integers"] = exact.into();
         }
         let canonical = serde_jcs::to_vec(&whole).map_err(|error| Fault::broken(during, error))?;
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.key.as_slice())
+        Ok(hex(&self.keyed(during, &[&canonical])?))
+    }
+
+    /// The token of an approval: `gap_` and the keyed hash of its id, 47 characters. It is made
+    /// anew each time and kept nowhere, so it stays valid over restarts.
+    ///
+    /// # Errors
+    /// A fault when no hash can be made.
+    ///
+    /// Source: contract 4.5.
+    pub fn approval_token(&self, id: ApprovalId) -> Result<ApprovalToken, Fault> {
+        let hash = self.keyed("making an approval's token", &[b"approval", id.as_bytes()])?;
+        let text = URL_SAFE_NO_PAD.encode(hash);
+        Ok(ApprovalToken::new(format!("{APPROVAL_PREFIX}{text}")))
+    }
+
+    fn keyed(&self, during: &'static str, parts: &[&[u8]]) -> Result<[u8; 32], Fault> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.key.bytes())
             .map_err(|error| Fault::broken(during, error))?;
-        mac.update(&canonical);
-        Ok(hex(&mac.finalize().into_bytes()))
+        for part in parts {
+            mac.update(part);
+        }
+        Ok(mac.finalize().into_bytes().into())
     }
 }
 
@@ -152,27 +165,10 @@ fn is_exact(whole: i128) -> bool {
     (whole as f64) as i128 == whole
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Option<[u8; KEY_BYTES]> {
-    let mut key = [0; KEY_BYTES];
-    if text.len() != 2 * KEY_BYTES || !text.is_ascii() {
-        return None;
-    }
-    for (at, byte) in key.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
-    Some(key)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::{host_key::KEY_BYTES, scratch::Scratch};
 
     fn digest(digests: &Digests, input: &Value) -> String {
         let action = Action {
@@ -185,27 +181,34 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_made_once_in_a_private_file_and_kept() {
+    fn digests_and_tokens_are_the_hosts_own_and_outlive_a_start() {
         let scratch = Scratch::new("host-key");
-        let input = json!({"command": "ls"});
-        let first = digest(&Digests::open(scratch.path()).unwrap(), &input);
+        let (input, id) = (json!({"command": "ls"}), ApprovalId::from_bytes([3; 16]));
+        let host = Digests::open(scratch.path()).unwrap();
+        let first = digest(&host, &input);
         assert!(first.len() == 64 && first.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let again = digest(&Digests::open(scratch.path()).unwrap(), &input);
-        assert_eq!(first, again);
-        let file = scratch.path().join(KEY_FILE);
-        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        let token = host.approval_token(id).unwrap();
+        assert_eq!((token.reveal().len(), &token.reveal()[..4]), (47, "gap_"));
+        assert!(
+            !format!("{token:?}").contains(token.reveal()),
+            "it is not logged"
+        );
+        let again = Digests::open(scratch.path()).unwrap();
+        assert_eq!(digest(&again, &input), first);
+        assert_eq!(again.approval_token(id).unwrap(), token);
+        let other = ApprovalId::from_bytes([4; 16]);
+        assert_ne!(host.approval_token(other).unwrap(), token);
         // Another host's digests tell nothing of this one's.
-        let other = Scratch::new("host-key");
-        assert_ne!(digest(&Digests::open(other.path()).unwrap(), &input), first);
-        std::fs::write(&file, "short").unwrap();
-        assert!(Digests::open(scratch.path()).is_err());
+        let elsewhere = Scratch::new("host-key");
+        let elsewhere = Digests::open(elsewhere.path()).unwrap();
+        assert_ne!(digest(&elsewhere, &input), first);
+        assert_ne!(elsewhere.approval_token(id).unwrap(), token);
     }
 
     #[test]
     fn a_digest_is_the_keyed_hash_of_the_canonical_form() {
         let digests = Digests {
-            key: Arc::new([0x0b; KEY_BYTES]),
+            key: HostKey::of([0x0b; KEY_BYTES]),
         };
         let action = Action {
             capability: "tool_call",
@@ -225,7 +228,7 @@ mod tests {
     #[test]
     fn what_differs_at_all_has_another_digest() {
         let digests = Digests {
-            key: Arc::new([1; KEY_BYTES]),
+            key: HostKey::of([1; KEY_BYTES]),
         };
         let inputs = [
             json!({"a": 1, "b": 2}),

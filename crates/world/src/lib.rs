@@ -11,6 +11,7 @@ pub mod data_dir;
 pub mod digests;
 pub mod disk;
 pub mod environment;
+pub mod host_key;
 pub mod ids;
 pub mod keeper;
 mod kept;

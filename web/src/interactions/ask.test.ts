@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Interaction, ToolKind } from '../api/types';
-import { batchesOf, commandOf, headlineOf, restOfInput, spanWords, standingOptions } from './ask';
+import { batchesOf, commandOf, detachedWords, headlineOf, restOfInput, spanWords, standingOptions, toldWords } from './ask';
 
 const asked = (more: Partial<Interaction> = {}): Interaction => ({
   id: 'i1',
@@ -80,4 +80,15 @@ test('only the same tool with the same reach in one session is answered at once'
 
 test('a span is said shortly', () => {
   expect([-1, 59_999, 60_000, 3_599_000, 3_600_000, 3_900_000].map(spanWords)).toEqual(['0 s', '59 s', '1 min', '59 min', '1 h', '1 h 5 min']);
+});
+
+test('what the agent hears is said as it is, also where it is gone', () => {
+  const here = { detached: false, opaque: false };
+  const gone = { detached: true, opaque: false };
+  expect(toldWords('denied', here)).toBe('The agent was told no.');
+  expect(toldWords('denied', gone)).toBe('The agent that asked was gone; nothing was done.');
+  expect(toldWords('answered', gone)).toContain('started again');
+  expect(toldWords('approved', { ...gone, opaque: true })).toContain('ask once more');
+  expect(toldWords('cancelled', gone)).toBe('Nothing was done.');
+  expect(detachedWords(asked({ kind: 'question' }))).toContain('Answers start it again');
 });

@@ -131,4 +131,18 @@ const told = {
 } as const;
 
 export const outcomeWords = (resolution: keyof typeof outcomes): string => outcomes[resolution];
-export const toldWords = (resolution: keyof typeof told): string => told[resolution];
+
+/** What the agent hears of a decision. One that is gone is started again for a yes and for answers; a no is only kept. */
+export function toldWords(resolution: keyof typeof told, { detached, opaque }: Pick<Interaction, 'detached' | 'opaque'>): string {
+  if (!detached || resolution === 'cancelled') return told[resolution];
+  if (resolution === 'approved') return opaque ? 'The agent is started again and has to ask once more.' : 'The agent is started again and may do exactly this, once.';
+  if (resolution === 'answered') return 'The agent is started again and gets the answers.';
+  return 'The agent that asked was gone; nothing was done.';
+}
+
+/** What an answer does where the agent that asked is gone. */
+export function detachedWords({ kind, opaque }: Pick<Interaction, 'kind' | 'opaque'>): string {
+  if (kind === 'question') return 'Answers start it again and are given to it; not answering is only written down.';
+  if (opaque) return 'Approving starts it again, and it has to ask once more; denying is only written down.';
+  return 'Approving starts it again and lets it do exactly this, once; denying is only written down.';
+}

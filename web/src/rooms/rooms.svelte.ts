@@ -4,6 +4,7 @@ import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
 import type { Author, Room, Warning } from '../api/types';
 import { authors } from '../authors/authors.svelte';
+import { onceMore } from '../events/again';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
 import { byActivity, foldRoom, plainTitle, roomIdOf } from './fold';
@@ -15,8 +16,6 @@ class Rooms {
   seq = 0;
 
   #byId = new SvelteMap<string, Room>();
-  #reading: Promise<void> | null = null;
-  #again = false;
 
   all = $derived([...this.#byId.values()].sort(byActivity));
   open = $derived(this.all.filter((room) => !room.archived));
@@ -34,21 +33,7 @@ class Rooms {
     return this.#byId.get(roomId);
   }
 
-  /** Reads the list; a call while one is under way makes it be read once more. */
-  load = (): Promise<void> => {
-    if (this.#reading) {
-      this.#again = true;
-      return this.#reading;
-    }
-    this.#reading = this.#read().finally(() => {
-      this.#reading = null;
-      if (this.#again) {
-        this.#again = false;
-        void this.load().catch(() => {});
-      }
-    });
-    return this.#reading;
-  };
+  load = onceMore(() => this.#read());
 
   fold = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;

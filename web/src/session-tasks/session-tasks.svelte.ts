@@ -2,6 +2,7 @@
 
 import type { Task } from '../api/types';
 import { work } from '../api/work';
+import { onceMore } from '../events/again';
 import type { HallEvent } from '../events/frames';
 
 export class SessionTasks {
@@ -12,27 +13,11 @@ export class SessionTasks {
   /** The event the list is true at, and when it was read. */
   asOf = $state<{ seq: number; at: string } | null>(null);
 
-  #reading: Promise<void> | null = null;
-  #again = false;
-
   constructor(sessionId: string) {
     this.id = sessionId;
   }
 
-  load = (): Promise<void> => {
-    if (this.#reading) {
-      this.#again = true;
-      return this.#reading;
-    }
-    this.#reading = this.#read().finally(() => {
-      this.#reading = null;
-      if (this.#again) {
-        this.#again = false;
-        void this.load();
-      }
-    });
-    return this.#reading;
-  };
+  load = onceMore(() => this.#read());
 
   fold(event: HallEvent): void {
     if (event.type === 'tasks_changed') void this.load();

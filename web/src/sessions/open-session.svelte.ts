@@ -4,6 +4,7 @@ import type { Message, Queued, ToolCall } from '../api/types';
 import { work } from '../api/work';
 import { newKey } from '../entries/outbox';
 import { asApiError } from '../errors/error';
+import { onceMore } from '../events/again';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
 import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
@@ -33,8 +34,6 @@ export class OpenSession {
 
   #seq = 0;
   #turnId: string | null = null;
-  #reading: Promise<void> | null = null;
-  #again = false;
 
   constructor(id: string) {
     this.id = id;
@@ -56,27 +55,16 @@ export class OpenSession {
   async #find(): Promise<void> {
     if (this.session) return;
     try {
-      sessions.put((await work.sessions.one(this.id)).body);
+      const { body } = await work.sessions.one(this.id);
+      // The list of one's own sessions does not hold those of a terminal, and forgets what it does not hold.
+      (body.origin === 'terminal' ? terminal : sessions).put(body);
     } catch (error) {
       if (asApiError(error).code !== 'SESSION_NOT_FOUND' || !(await terminal.find(this.id))) throw error;
     }
   }
 
-  /** Reads the newest messages; a call while one is under way makes them be read once more. */
-  refresh = (): Promise<void> => {
-    if (this.#reading) {
-      this.#again = true;
-      return this.#reading;
-    }
-    this.#reading = this.#read().finally(() => {
-      this.#reading = null;
-      if (this.#again) {
-        this.#again = false;
-        void this.refresh();
-      }
-    });
-    return this.#reading;
-  };
+  /** Reads the newest messages. */
+  refresh = onceMore(() => this.#read());
 
   loadQueue = async (): Promise<void> => {
     try {

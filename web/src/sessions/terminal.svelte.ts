@@ -1,5 +1,6 @@
 /** Sessions that an agent's own command line made: read here, never written to. */
 
+import { SvelteMap } from 'svelte/reactivity';
 import type { Session } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
@@ -10,6 +11,8 @@ class Terminal {
   error = $state<unknown>(null);
   warnings = $state.raw<string[]>([]);
   next = $state.raw<string | null>(null);
+  /** Read by their address, before or without the list. */
+  #single = new SvelteMap<string, Session>();
 
   load = async (): Promise<void> => {
     await this.#read(null);
@@ -20,7 +23,11 @@ class Terminal {
   };
 
   get(id: string): Session | undefined {
-    return this.list.find((session) => session.id === id);
+    return this.list.find((session) => session.id === id) ?? this.#single.get(id);
+  }
+
+  put(session: Session): void {
+    this.#single.set(session.id, session);
   }
 
   /** Reads on until the session is found; false when there is none such. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Message, ToolCall } from '../api/types';
-import { begun, changedFiles, lengthOf, merged, rowsOf, withText, withToolCall } from './transcript';
+import { begun, changedFiles, lengthOf, merged, pathIn, rowsOf, withText, withToolCall } from './transcript';
 
 const empty = begun('s', 'm', null, 1, '2026-11-21T12:00:00Z');
 const call = (toolCallId: string, more: Partial<ToolCall> = {}): ToolCall => ({
@@ -81,4 +81,10 @@ test('what happened beside the messages stands behind what was said before it', 
   const rows = rowsOf([said('a', '1'), said('b', '3')], [aside('x', '2'), aside('y', '3'), aside('z', '9')]);
   expect(rows.map(({ key }) => key)).toEqual(['a', 'aside x', 'b', 'aside y', 'aside z']);
   expect(rowsOf([], [aside('x', '2')]).map(({ key }) => key)).toEqual(['aside x']);
+});
+
+test('a path in the folder of the session is shown from there, another one whole', () => {
+  expect(pathIn('/w/wall', '/w/wall/new/file.md')).toBe('new/file.md');
+  expect(pathIn('/w/wall', '/w/wallpaper.md')).toBe('/w/wallpaper.md');
+  expect(pathIn('/', '/etc/hosts')).toBe('etc/hosts');
 });

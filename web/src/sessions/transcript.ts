@@ -84,6 +84,12 @@ export function changedFiles(messages: readonly Message[]): string[] {
   return [...paths];
 }
 
+/** A path as seen from `folder`; whole where it lies elsewhere. */
+export const pathIn = (folder: string, path: string): string => {
+  const inside = folder.endsWith('/') ? folder : `${folder}/`;
+  return path.startsWith(inside) && path !== inside ? path.slice(inside.length) : path;
+};
+
 /** The text of all text parts, for copies. */
 export const textOf = (message: Message): string =>
   message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');

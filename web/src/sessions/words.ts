@@ -1,6 +1,7 @@
 /** States of sessions and tool calls in words. Pure. */
 
 import type { Session, ToolKind, ToolStatus } from '../api/types';
+import { sentenceOf } from '../text/plain';
 
 const outcomes: Record<string, string> = {
   max_tokens: 'The agent ran out of tokens and stopped.',
@@ -39,23 +40,22 @@ const kinds: Record<ToolKind, string> = {
 };
 export const kindWords = (kind: string): string => kinds[kind as ToolKind] ?? 'tool';
 
-
 /** What the session's own state wants a person to know and to do; null when nothing. */
 export function standing({ state, stateReason, queuedCount }: Pick<Session, 'state' | 'stateReason' | 'queuedCount'>): { text: string; todo: string; bad: boolean } | null {
   switch (state) {
     case 'failed':
       return {
-        text: stateReason || 'The last turn failed.',
+        text: sentenceOf(stateReason) || 'The last turn failed.',
         todo: queuedCount > 0 ? 'What waits is held. Send, edit or remove a message to go on.' : 'Send a message to start the agent again.',
         bad: true,
       };
     case 'starting':
-      return { text: stateReason || 'The agent is being started.', todo: '', bad: false };
+      return { text: sentenceOf(stateReason) || 'The agent is being started.', todo: '', bad: false };
     case 'cancelling':
       return { text: 'The agent is being stopped.', todo: '', bad: false };
     case 'idle':
       if (queuedCount === 0) return null;
-      return { text: stateReason || 'What waits is held.', todo: 'Send, edit or remove a message to go on.', bad: false };
+      return { text: sentenceOf(stateReason) || 'What waits is held.', todo: 'Send, edit or remove a message to go on.', bad: false };
     case 'closed':
       return { text: 'This session is closed. It can be read, not written to.', todo: '', bad: false };
     default:

@@ -72,6 +72,8 @@ function onLetter(event: KeyboardEvent): boolean {
   }
 }
 
+const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex]';
+
 /** Moves focus through the items of the view: asks, sessions, rooms, entries, people, agents. */
 function step(by: 1 | -1): boolean {
   const items = [...document.querySelectorAll<HTMLElement>('main [data-item]')];
@@ -79,7 +81,9 @@ function step(by: 1 | -1): boolean {
   const active = document.activeElement?.closest('[data-item]');
   const at = active ? items.indexOf(active as HTMLElement) : by === 1 ? -1 : items.length;
   const next = items[Math.min(items.length - 1, Math.max(0, at + by))];
-  next?.focus();
+  // A row that is nothing to press itself is gone to by the first thing in it that is.
+  const target = next?.matches(FOCUSABLE) ? next : next?.querySelector<HTMLElement>(FOCUSABLE);
+  target?.focus();
   next?.scrollIntoView({ block: 'nearest' });
   return true;
 }

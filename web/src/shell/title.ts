@@ -3,6 +3,7 @@
 import { agents } from '../agents/agents.svelte';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { sessions, titleOf as titleOfSession } from '../sessions/sessions.svelte';
+import { terminal } from '../sessions/terminal.svelte';
 import { sections } from '../settings/sections';
 import { roomPath, type Route } from './route';
 
@@ -20,7 +21,7 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
     case 'sessions':
       return [{ text: 'Sessions', path: '/sessions' }];
     case 'session': {
-      const session = sessions.get(route.id);
+      const session = sessions.get(route.id) ?? terminal.get(route.id);
       return [
         { text: 'Sessions', path: '/sessions' },
         { text: session ? titleOfSession(session) : 'Session', path: '' },

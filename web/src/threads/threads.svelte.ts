@@ -4,6 +4,7 @@ import { api } from '../api/client';
 import type { Entry } from '../api/types';
 import type { ThreadSeen } from '../api/types';
 import { authors } from '../authors/authors.svelte';
+import { onceMore } from '../events/again';
 import type { HallEvent } from '../events/frames';
 
 class Threads {
@@ -12,35 +13,15 @@ class Threads {
   error = $state<unknown>(null);
   next = $state<string | null>(null);
 
-  #reading = false;
-  #again = false;
+  /** True while an older page is read. */
+  #turning = false;
 
-  /** Reads the first page; a call while one is under way makes it be read once more. */
-  load = async (): Promise<void> => {
-    if (this.#reading) {
-      this.#again = true;
-      return;
-    }
-    this.#reading = true;
-    try {
-      do {
-        this.#again = false;
-        const { body } = await api.threads.mine();
-        this.#show(body.threads);
-        this.next = body.nextCursor;
-      } while (this.#again);
-      this.loaded = true;
-      this.error = null;
-    } catch (error) {
-      this.error = error;
-    } finally {
-      this.#reading = false;
-    }
-  };
+  /** Reads the first page. */
+  load = onceMore(() => this.#read());
 
   more = async (): Promise<void> => {
-    if (!this.next || this.#reading) return;
-    this.#reading = true;
+    if (!this.next || this.#turning) return;
+    this.#turning = true;
     try {
       const { body } = await api.threads.mine(this.next);
       const known = new Set(this.list.map(({ root }) => root.id));
@@ -50,7 +31,7 @@ class Threads {
     } catch (error) {
       this.error = error;
     } finally {
-      this.#reading = false;
+      this.#turning = false;
     }
   };
 
@@ -64,6 +45,18 @@ class Threads {
   reload = (): void => {
     if (this.loaded) void this.load();
   };
+
+  async #read(): Promise<void> {
+    try {
+      const { body } = await api.threads.mine();
+      this.#show(body.threads);
+      this.next = body.nextCursor;
+      this.loaded = true;
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+  }
 
   #show(list: ThreadSeen[]): void {
     this.list = list;

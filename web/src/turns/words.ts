@@ -23,7 +23,7 @@ const rules: Record<Turn['rule'], string> = {
   not_engaged: 'It was not named and nobody speaks with it just now',
   not_direct: 'It reacts to posts that address it alone',
   seat_stood_down: 'Another agent was named, so it stood down',
-  depth: 'Agents answered each other too often in a row',
+  depth: 'The chain of answers is as long as the room allows',
   repeat: 'It took its share of turns after this post',
   hour_room: 'This room used up its turns for the hour',
   hour_global: 'This server used up its turns for the hour',

@@ -1,0 +1,108 @@
+//! Judging a gated request by what is known of it: whether it runs, waits, or asks a person.
+
+use super::{Approval, ApprovalState, Denial, Reason};
+use crate::{Moment, ids::ApprovalId, limits};
+
+/// What the token of a request names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Presentation {
+    /// No token was shown.
+    None,
+    /// The token of no approval of this requester.
+    Unknown,
+    /// The token of this approval, which is the requester's own.
+    Of(Box<Approval>),
+}
+
+/// What is known of a gated request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// 64 hex digits over what is asked.
+    pub digest: String,
+    /// What its token names.
+    pub presented: Presentation,
+    /// The requester's newest approval for exactly this that is pending or granted, expired or
+    /// not.
+    pub open: Option<Approval>,
+    /// The requester's newest approval for exactly this that was denied.
+    pub denied: Option<Approval>,
+    /// How many approvals of the requester a person has yet to decide.
+    pub pending: u32,
+}
+
+/// What becomes of a gated request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It runs, and uses up this approval.
+    Run(ApprovalId),
+    /// A person said no.
+    Denied(Denial),
+    /// It waits for a person's word on this approval, and is answered with the reason if that
+    /// does not come.
+    Wait(Box<Approval>, Reason),
+    /// It is answered at once.
+    Answer(Box<Approval>, Reason),
+    /// A person is asked.
+    Ask(Reason),
+    /// A person is asked too much already.
+    TooMany,
+}
+
+/// Judges a gated request at `now`.
+///
+/// Source: contract 4.5, "Answer to a gated request".
+pub fn judge(known: Known, now: Moment) -> Verdict {
+    let Known {
+        digest,
+        presented,
+        open,
+        denied,
+        pending,
+    } = known;
+    let mut misfit = None;
+    match presented {
+        Presentation::None => {}
+        Presentation::Unknown => misfit = Some(Reason::UnknownToken),
+        Presentation::Of(approval) if approval.digest != digest => {
+            misfit = Some(Reason::WrongAction);
+        }
+        Presentation::Of(approval) => match approval.state_at(now) {
+            ApprovalState::Granted => return Verdict::Run(approval.id),
+            ApprovalState::Pending => return Verdict::Wait(approval, Reason::AwaitingDecision),
+            ApprovalState::Denied => return Verdict::Denied(denial(*approval)),
+            ApprovalState::Expired | ApprovalState::Withdrawn => misfit = Some(Reason::Expired),
+            ApprovalState::Consumed => misfit = Some(Reason::AlreadyUsed),
+        },
+    }
+    if let Some(open) = open {
+        match open.state_at(now) {
+            ApprovalState::Pending => {
+                let reason = misfit.unwrap_or(Reason::AwaitingDecision);
+                return Verdict::Wait(Box::new(open), reason);
+            }
+            ApprovalState::Granted => {
+                let reason = misfit.unwrap_or(Reason::GrantedUnused);
+                return Verdict::Answer(Box::new(open), reason);
+            }
+            ApprovalState::Denied
+            | ApprovalState::Expired
+            | ApprovalState::Withdrawn
+            | ApprovalState::Consumed => {}
+        }
+    }
+    let since = now.plus_seconds(-limits::APPROVAL_DENIAL_MEMORY_S);
+    if let Some(denied) = denied.filter(|denied| denied.decided_at.is_some_and(|at| at > since)) {
+        return Verdict::Denied(denial(denied));
+    }
+    if pending >= limits::APPROVALS_PENDING_PER_REQUESTER_MAX {
+        return Verdict::TooMany;
+    }
+    Verdict::Ask(misfit.unwrap_or(Reason::NoApproval))
+}
+
+fn denial(approval: Approval) -> Denial {
+    Denial {
+        approval_id: approval.id,
+        reason: approval.deny_reason.unwrap_or_default(),
+    }
+}
