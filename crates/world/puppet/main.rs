@@ -8,6 +8,7 @@
     reason = "a puppet says what went wrong by failing"
 )]
 
+mod conforms;
 mod tools;
 
 use std::{
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
             let word = |place: usize| args.get(place).and_then(|word| word.to_str());
             tools::serve(word(1).unwrap(), word(2).unwrap_or(""))
         }
+        "conforms" => conforms::run(args[1].to_str().unwrap()),
         "agent" => {
             Agent::default().run();
             ExitCode::SUCCESS

@@ -113,8 +113,8 @@ fn second(
     match (target, tried) {
         (Target::Sse(_), _) => None,
         (_, None) if is_late_direct => Some(Some(Lifecycle::Direct)),
-        // It may have fallen over the question.
-        (Target::Stdio { .. }, None) if matches!(error, McpError::Ended { .. }) => {
+        // It may have fallen over the question, or said yes to what it did not understand.
+        (_, None) if matches!(error, McpError::Ended { .. } | McpError::Protocol(_)) => {
             Some(Some(Lifecycle::Handshake))
         }
         (_, Some(_)) if is_misunderstood => Some(None),

@@ -204,6 +204,17 @@ async fn a_server_is_spoken_to_as_it_begins() {
     );
 }
 
+#[tokio::test]
+async fn a_server_that_says_yes_to_everything_is_greeted() {
+    let server = Scripted::start(|came| match came.message["method"].as_str() {
+        Some("server/discover") => result(came, &json!({})),
+        _ => greeted(came, accepted_by),
+    })
+    .await;
+    let talk = talk(&server).await;
+    assert_eq!(talk.client.server().lifecycle, Lifecycle::Handshake);
+}
+
 fn accepted_by(_: &Came) -> Answer {
     accepted()
 }
