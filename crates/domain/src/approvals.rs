@@ -5,6 +5,7 @@
 
 mod answers;
 mod judging;
+mod shown;
 mod standing;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use crate::{
 
 pub use answers::{ApprovalToken, Denial, Reason, Required, not_the_requester};
 pub use judging::{Known, Presentation, Verdict, judge};
+pub use shown::{Shown, summary};
 pub use standing::{ApprovalState, ApprovalTrigger};
 
 /// What an approval is about.
@@ -52,6 +54,14 @@ impl ApprovalKind {
         match self {
             Self::ToolCall | Self::Question => true,
             Self::Capability | Self::Repin | Self::Access => false,
+        }
+    }
+
+    /// What its deed costs where no capability says it: a tool runs what is not ours.
+    pub fn tier(self) -> Tier {
+        match self {
+            Self::Question => Tier::Observe,
+            Self::Capability | Self::Repin | Self::Access | Self::ToolCall => Tier::Destructive,
         }
     }
 }
@@ -276,4 +286,17 @@ impl Sight {
             Self::Own(Requester::of(caller), caller.agent())
         }
     }
+    /// Whether it holds what `requester` asks about `agent`; `None` where a session or the
+    /// server asks.
+    pub fn shows(self, requester: Option<Requester>, agent: Option<AgentId>) -> bool {
+        match (self, requester) {
+            (Self::All, _) => true,
+            (Self::Own(own, _), Some(requester)) => own == requester,
+            (Self::Own(_, own), None) => own.is_some() && own == agent,
+        }
+    }
 }
+
+#[cfg(test)]
+#[path = "approvals_tests.rs"]
+mod tests;

@@ -197,9 +197,9 @@ mod tests {
     use super::*;
 
     /// One kind of caller, and what each gate says to it, in the order of [`verdicts`].
-    type Row = (Caller, [Option<Refusal>; 7]);
+    type Row = (Caller, [Option<Refusal>; 8]);
 
-    fn verdicts(caller: Caller) -> [Option<Refusal>; 7] {
+    fn verdicts(caller: Caller) -> [Option<Refusal>; 8] {
         [
             AnyCaller::admit(caller).err(),
             Human::admit(caller).err(),
@@ -208,6 +208,7 @@ mod tests {
             Owner::admit(caller).err(),
             Decider::admit(caller).err(),
             OwnerInteractive::admit(caller).err(),
+            OwnerDecider::admit(caller).err(),
         ]
     }
 
@@ -233,35 +234,87 @@ mod tests {
         let invited = || Some(Refusal::PasswordChangeRequired);
         let deciders = || Some(Refusal::AgentCannotDecide);
         let agents = || {
-            let to_agents = [humans(), humans(), humans(), owners(), deciders(), owners()];
-            let [human, arrived, signed_in, owner, decider, interactive] = to_agents;
-            [None, human, arrived, signed_in, owner, decider, interactive]
+            let no = [
+                humans(),
+                humans(),
+                humans(),
+                owners(),
+                deciders(),
+                owners(),
+                deciders(),
+            ];
+            let [
+                human,
+                arrived,
+                signed_in,
+                owner,
+                decider,
+                interactive,
+                owner_decider,
+            ] = no;
+            [
+                None,
+                human,
+                arrived,
+                signed_in,
+                owner,
+                decider,
+                interactive,
+                owner_decider,
+            ]
         };
         vec![
-            (caller(owner, Credential::Loopback), [const { None }; 7]),
-            (caller(owner, cookie), [const { None }; 7]),
+            (caller(owner, Credential::Loopback), [const { None }; 8]),
+            (caller(owner, cookie), [const { None }; 8]),
             (
                 caller(owner, key),
-                [None, None, None, screen(), None, screen(), screen()],
+                [
+                    None,
+                    None,
+                    None,
+                    screen(),
+                    None,
+                    screen(),
+                    screen(),
+                    screen(),
+                ],
             ),
             (
                 caller(owner, Credential::LocalToken),
-                [None, None, None, screen(), None, None, None],
+                [None, None, None, screen(), None, None, None, None],
             ),
             (
                 Caller {
                     is_in_doubt: true,
                     ..caller(owner, Credential::Loopback)
                 },
-                [None, None, None, None, None, deciders(), screen()],
+                [
+                    None,
+                    None,
+                    None,
+                    None,
+                    None,
+                    deciders(),
+                    screen(),
+                    deciders(),
+                ],
             ),
             (
                 caller(person, cookie),
-                [None, None, None, None, owners(), None, owners()],
+                [None, None, None, None, owners(), None, owners(), owners()],
             ),
             (
                 caller(person, key),
-                [None, None, None, screen(), owners(), screen(), owners()],
+                [
+                    None,
+                    None,
+                    None,
+                    screen(),
+                    owners(),
+                    screen(),
+                    owners(),
+                    screen(),
+                ],
             ),
             (
                 Caller {
@@ -275,6 +328,7 @@ mod tests {
                     None,
                     owners(),
                     invited(),
+                    owners(),
                     owners(),
                 ],
             ),

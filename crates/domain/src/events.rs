@@ -1,11 +1,14 @@
 //! Events: what changed, in the order it changed, and who may hear of it.
 //! The enum is stored and sent, so it changes only by adding.
 
+mod filing;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment,
     agents::Agent,
+    approvals::{Approval, ApprovalState},
     authors::Author,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
     entries::Entry,
@@ -14,7 +17,7 @@ use crate::{
         SessionId, SessionTurnId, TokenId,
     },
     interactions::{Interaction, InteractionKind, Resolution},
-    members::Member,
+    members::{AuthorSummary, Member},
     reactions::Reaction,
     read_cursors::ReadCursor,
     rooms::Room,
@@ -24,7 +27,9 @@ use crate::{
     usage::Usage,
 };
 
-/// Everything that can happen. Source: contract 1.10 and the event tables of 2.10 and 3.6.
+pub use filing::{Audience, Filing, Scope};
+
+/// Everything that can happen. Source: contract 1.10 and the event tables of 2.10, 3.6 and 4.7.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "type",
@@ -283,6 +288,57 @@ pub enum Event {
         /// When.
         at: Moment,
     },
+    /// A program, an agent or the server asks a person to allow something.
+    ApprovalRequested {
+        /// As it is now.
+        approval: Box<Approval>,
+    },
+    /// A person allowed something or did not.
+    ApprovalDecided {
+        /// Which approval.
+        approval_id: ApprovalId,
+        /// Where it stands.
+        state: ApprovalState,
+        /// Who decided.
+        decided_by: AuthorSummary,
+        /// When.
+        decided_at: Moment,
+        /// Why a person said no.
+        deny_reason: Option<String>,
+        /// The agent that hears of it; filed, not told.
+        #[serde(skip)]
+        agent: Option<AgentId>,
+    },
+    /// What was allowed was done.
+    ApprovalConsumed {
+        /// Which approval.
+        approval_id: ApprovalId,
+        /// When.
+        at: Moment,
+        /// The agent that hears of it; filed, not told.
+        #[serde(skip)]
+        agent: Option<AgentId>,
+    },
+    /// Nobody decided in time, or it was not done in time.
+    ApprovalExpired {
+        /// Which approval.
+        approval_id: ApprovalId,
+        /// When.
+        at: Moment,
+        /// The agent that hears of it; filed, not told.
+        #[serde(skip)]
+        agent: Option<AgentId>,
+    },
+    /// Who asked took it back, or it no longer matters.
+    ApprovalWithdrawn {
+        /// Which approval.
+        approval_id: ApprovalId,
+        /// When.
+        at: Moment,
+        /// The agent that hears of it; filed, not told.
+        #[serde(skip)]
+        agent: Option<AgentId>,
+    },
     /// A session runs in another mode.
     SessionModeChanged {
         /// The session.
@@ -361,151 +417,7 @@ const fn nowhere() -> RoomId {
     RoomId::from_bytes([0; 16])
 }
 
-/// Where an event belongs. Source: contract 1.10, "Log".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
-    /// The installation.
-    Hall,
-    /// One room.
-    Room(RoomId),
-    /// One agent.
-    Agent(AgentId),
-    /// One session.
-    Session(SessionId),
-}
-
-impl Scope {
-    /// Reads `hall`, `room:<id>`, `agent:<id>` or `session:<id>`; `None` when it has another form.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text.split_once(':') {
-            None if text == "hall" => Some(Self::Hall),
-            Some(("room", id)) if !id.is_empty() => Some(Self::Room(RoomId::named(id))),
-            Some(("agent", id)) if !id.is_empty() => Some(Self::Agent(AgentId::named(id))),
-            Some(("session", id)) if !id.is_empty() => Some(Self::Session(SessionId::named(id))),
-            _ => None,
-        }
-    }
-}
-
-impl std::fmt::Display for Scope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Hall => f.write_str("hall"),
-            Self::Room(room) => write!(f, "room:{room}"),
-            Self::Agent(agent) => write!(f, "agent:{agent}"),
-            Self::Session(session) => write!(f, "session:{session}"),
-        }
-    }
-}
-
-/// Who may hear of an event, beyond what its scopes say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
-    /// Whoever sees one of its scopes.
-    Scope,
-    /// The owner, and an agent in its own scope.
-    Owner,
-    /// This author alone.
-    Author(AuthorId),
-}
-
-/// Where an event is filed and who may hear of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filing {
-    /// Its main scope, the one the frame names.
-    pub scope: Scope,
-    /// Further scopes whose streams bring it.
-    pub also: Vec<Scope>,
-    /// Who may hear of it.
-    pub audience: Audience,
-}
-
 impl Event {
-    /// Files the event; `rooms` are the rooms an author is seen in, for `author_updated` alone.
-    ///
-    /// Source: contract 1.10 and the event tables of 2.10 and 3.6.
-    pub fn filing(&self, rooms: &[RoomId]) -> Filing {
-        let filed = |scope, also| Filing {
-            scope,
-            also,
-            audience: Audience::Scope,
-        };
-        match self {
-            Self::AuthorUpdated { .. } => filed(
-                Scope::Hall,
-                rooms.iter().copied().map(Scope::Room).collect(),
-            ),
-            Self::AgentCreated { agent }
-            | Self::AgentUpdated { agent }
-            | Self::AgentRetired { agent } => filed(Scope::Agent(agent.id), Vec::new()),
-            Self::AgentTokenCreated { agent_id, .. } | Self::AgentTokenRevoked { agent_id, .. } => {
-                Filing {
-                    scope: Scope::Hall,
-                    also: vec![Scope::Agent(*agent_id)],
-                    audience: Audience::Owner,
-                }
-            }
-            Self::SettingsChanged { .. } => Filing {
-                scope: Scope::Hall,
-                also: Vec::new(),
-                audience: Audience::Owner,
-            },
-            Self::RoomCreated { room } | Self::RoomUpdated { room } => {
-                filed(Scope::Room(room.id), vec![Scope::Hall])
-            }
-            Self::RoomMemberAdded { member } | Self::RoomMemberUpdated { member } => {
-                filed(Scope::Room(member.room_id), Vec::new())
-            }
-            Self::RoomMemberRemoved { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
-            Self::EntryAdded { entry } | Self::EntryRedacted { entry } => {
-                filed(Scope::Room(entry.room_id), Vec::new())
-            }
-            Self::EntryReactions { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
-            Self::ReadCursor(cursor) => Filing {
-                scope: Scope::Hall,
-                also: vec![Scope::Room(cursor.room_id)],
-                audience: Audience::Author(cursor.author_id),
-            },
-            Self::SessionCreated { session }
-            | Self::SessionUpdated { session }
-            | Self::SessionClosed { session } => filed(Scope::Session(session.id), Vec::new()),
-            Self::MessageQueued { session_id, .. }
-            | Self::MessageRemoved { session_id, .. }
-            | Self::TurnStarted { session_id, .. }
-            | Self::TextAppended { session_id, .. }
-            | Self::ToolCallUpdated { session_id, .. }
-            | Self::TasksChanged { session_id, .. }
-            | Self::CommandsChanged { session_id, .. }
-            | Self::InteractionResolved { session_id, .. }
-            | Self::SessionModeChanged { session_id, .. }
-            | Self::SessionModeRefused { session_id, .. }
-            | Self::SessionNotice { session_id, .. }
-            | Self::TurnEnded { session_id, .. } => filed(Scope::Session(*session_id), Vec::new()),
-            Self::InteractionOpened { interaction }
-            | Self::InteractionParked { interaction }
-            | Self::InteractionDetached { interaction } => {
-                filed(Scope::Session(interaction.session_id), Vec::new())
-            }
-            Self::TurnUpdated { turn } => filed(Scope::Room(turn.room_id), Vec::new()),
-            Self::RuntimeChanged { .. } => filed(Scope::Hall, Vec::new()),
-            Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
-            Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),
-            Self::AccountCreated { .. } | Self::AccountRemoved { .. } => Filing {
-                scope: Scope::Hall,
-                also: Vec::new(),
-                audience: Audience::Owner,
-            },
-            Self::PasswordChanged { author_id }
-            | Self::SignedOut { author_id }
-            | Self::ApiKeyCreated { author_id, .. }
-            | Self::ApiKeyRevoked { author_id, .. } => Filing {
-                scope: Scope::Hall,
-                also: Vec::new(),
-                audience: Audience::Author(*author_id),
-            },
-        }
-    }
-
     /// The event's name on the wire.
     pub fn name(&self) -> &'static str {
         match self {
@@ -547,6 +459,11 @@ impl Event {
             Self::InteractionParked { .. } => "interaction_parked",
             Self::InteractionDetached { .. } => "interaction_detached",
             Self::InteractionResolved { .. } => "interaction_resolved",
+            Self::ApprovalRequested { .. } => "approval_requested",
+            Self::ApprovalDecided { .. } => "approval_decided",
+            Self::ApprovalConsumed { .. } => "approval_consumed",
+            Self::ApprovalExpired { .. } => "approval_expired",
+            Self::ApprovalWithdrawn { .. } => "approval_withdrawn",
             Self::SessionModeChanged { .. } => "session_mode_changed",
             Self::SessionModeRefused { .. } => "session_mode_refused",
             Self::SessionNotice { .. } => "session_notice",

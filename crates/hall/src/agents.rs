@@ -21,7 +21,7 @@ use guildhall_store::{
 };
 
 use crate::{
-    Hall, members,
+    Hall, approvals, members,
     repeats::Once,
     rooms,
     runtimes::{Registry, capabilities_of, require_offered},
@@ -187,6 +187,7 @@ impl Hall {
                 for token in token_rows::of_agent(tx, id)? {
                     tokens::revoke(tx, Some(actor), id, token.id, now)?;
                 }
+                approvals::withdraw_about(tx, id, before.author_id, Some(actor), now)?;
                 turns::dismiss_agent(tx, before.author_id, now)?;
                 for room in member_rows::rooms_of(tx, before.author_id)? {
                     members::leave(tx, Some(actor), room, before.author_id, now)?;
@@ -208,6 +209,7 @@ impl Hall {
             self.inner.live.close(session);
         }
         self.inner.processes.stop(id);
+        self.inner.holds.tell();
         self.wake_turns();
         Ok(retired)
     }

@@ -108,6 +108,8 @@ struct Inner {
     digests: Digests,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
+    /// The gated requests that wait for a person's word.
+    holds: approvals::Holds,
     /// Tells the dispatcher of turns that something may be due.
     turning: Notify,
     tasks: Tasks,
@@ -217,6 +219,7 @@ impl Hall {
                 editing: Notify::new(),
                 digests: parts.digests,
                 waiting: Waiting::default(),
+                holds: approvals::Holds::default(),
                 turning: Notify::new(),
                 tasks: Tasks::default(),
             }),

@@ -187,6 +187,7 @@ impl Hall {
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
+        crate::approvals::start(&hall);
         crate::turns::start(&hall);
         crate::watch::start(&hall);
         for session in woken {

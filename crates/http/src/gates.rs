@@ -7,10 +7,14 @@ use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, HeaderName, header, request::Parts},
 };
-use guildhall_domain::callers::Gate;
+use guildhall_domain::{
+    approvals::not_the_requester,
+    callers::{Gate, OwnerDecider},
+};
 use guildhall_hall::callers::{Approach, Peer, Shown};
 
 use crate::{
+    approving::SERVICE_APPROVAL,
     cookies,
     errors::{ApiError, internal},
     listener,
@@ -36,6 +40,22 @@ impl<G: Gate> FromRequestParts<State> for By<G> {
             state.rate_limit.take(agent, Instant::now())?;
         }
         parts.extensions.insert(Asking(caller.author));
+        Ok(Self(gate))
+    }
+}
+
+/// The owner who decides on what others ask for: it shows no token of an approval, because who
+/// asks does not decide. Source: contract 4.5, "Check on grant and deny", row 2.
+pub struct ByDecider(pub OwnerDecider);
+
+impl FromRequestParts<State> for ByDecider {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        let caller = state.hall.caller(&approach(parts, state)?).await?;
+        let shows_token = parts.headers.contains_key(&SERVICE_APPROVAL);
+        not_the_requester(&caller, shows_token)?;
+        let By(gate) = By::from_request_parts(parts, state).await?;
         Ok(Self(gate))
     }
 }

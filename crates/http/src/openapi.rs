@@ -46,6 +46,7 @@ use crate::routes;
         (name = "runtimes", description = "The programs agents run on"),
         (name = "usage", description = "What agents' turns used"),
         (name = "interactions", description = "What agents ask people, and the decisions on it"),
+        (name = "approvals", description = "What people must allow, and what became of it"),
         (name = "settings", description = "What the owner can set"),
         (name = "operating", description = "Health, readiness, metrics, this document"),
     )

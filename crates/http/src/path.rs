@@ -8,8 +8,8 @@ use axum::{
 use guildhall_domain::{
     Refusal,
     ids::{
-        AccountId, AgentId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId, MessageId, RoomId,
-        SessionId, TokenId, TurnId,
+        AccountId, AgentId, ApprovalId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId,
+        MessageId, RoomId, SessionId, TokenId, TurnId,
     },
 };
 
@@ -35,7 +35,7 @@ macro_rules! path_ids {
 }
 
 path_ids! {
-    AccountId AgentId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
+    AccountId AgentId ApprovalId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
     TokenId TurnId
 }
 

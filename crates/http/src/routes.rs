@@ -7,10 +7,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, attachments, authors, callers, canvas, capabilities, commands, entries,
-        export, interactions, keys, members, messages, operating, reactions, read_cursors, rooms,
-        runtimes, search, session_tasks, sessions, settings, sign_ins, signals, streams, threads,
-        tokens, turns, usage,
+        accounts, agents, approvals, attachments, authors, callers, canvas, capabilities, commands,
+        entries, export, interactions, keys, members, messages, operating, reactions, read_cursors,
+        rooms, runtimes, search, session_tasks, sessions, settings, sign_ins, signals, streams,
+        threads, tokens, turns, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -93,6 +93,12 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(messages::reword, messages::remove))
         .routes(routes!(session_tasks::list))
         .routes(routes!(commands::list))
+        // What people allow
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::get))
+        .routes(routes!(approvals::grant))
+        .routes(routes!(approvals::deny))
+        .routes(routes!(approvals::withdraw))
         // Settings
         .routes(routes!(settings::get, settings::change))
         // Operating

@@ -1,500 +1,506 @@
 //! Approvals: what a person must decide, and what became of it; one table for all kinds.
-//! The queries here are those of the session kinds, `tool_call` and `question`. What may follow
-//! on what is `domain::interactions`; who may decide is `hall::interactions`.
-
-use std::collections::HashSet;
+//! Here are the listing of all kinds and the rows of deeds; those of sessions' asks are written
+//! by `interactions`. What may follow on what is `domain::approvals`; who may decide is
+//! `hall::approvals`.
 
 use guildhall_domain::{
-    Moment, Result,
-    ids::{AgentId, ApprovalId, AuthorId, MessageId, RoomId, SessionId, TurnId},
-    interactions::{ApprovalState, Card, InteractionKind, Question, Standing},
+    Fault, Moment, Result,
+    approvals::{
+        Approval, ApprovalKind, ApprovalState, ApprovalsAsk, Capability, Requester, Shown, Sight,
+    },
+    ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
 };
-use rusqlite::Row;
+use rusqlite::{Row, ToSql, params_from_iter};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
-    Rx, Tx,
+    Rx, Tx, authors,
+    interactions::ASKED,
     rows::{self, maybe_id, maybe_moment, moment, word, word_of},
 };
 
-const COLUMNS: &str =
-    "id, agent_id, session_id, room_id, tool_call_id, kind, state, digest, options,
-    opened_at, parks_at, expires_at, parked_at, detached_at, decided_at, decided_by, withdrawn_at,
-    withdrawn_by, grant_expires_at, room_turn";
+/// Until when a row counts: a deadline of its own once it is granted.
+const DEADLINE: &str = "COALESCE(p.grant_expires_at, p.expires_at)";
 
-/// The kinds that a session asks; a literal, so that the engine knows it as constant.
-const ASKED: &str = "kind IN ('tool_call', 'question')";
+fn select(condition: &str) -> String {
+    format!(
+        "SELECT p.id, p.kind, p.state, p.capability, p.agent_id, p.session_id, p.room_id, p.digest,
+           p.opened_at, {DEADLINE}, p.parked_at, p.decided_at, p.consumed_at, p.deny_reason,
+           p.requester, COALESCE(p.requested_by, g.author_id), p.decided_by, p.tool_call_id,
+           p.options, p.body
+         FROM approvals p LEFT JOIN agents g ON g.id = p.agent_id WHERE {condition}"
+    )
+}
 
-/// A row with what it shows.
+/// A row with whose request it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whole {
-    /// Where it stands.
-    pub standing: Standing,
-    /// What it shows.
-    pub card: Card,
+pub struct Stored {
+    /// As it is stored: its state may be over already.
+    pub approval: Approval,
+    /// Whose request it is; `None` where a session or the server asks.
+    pub requester: Option<Requester>,
 }
 
-/// The row that a decision on this call means: the newest one that is pending, else the newest.
+/// A new row of a deed.
+#[derive(Clone, Debug)]
+pub struct New {
+    /// The row.
+    pub id: ApprovalId,
+    /// What it is about.
+    pub kind: ApprovalKind,
+    /// The deed.
+    pub capability: Capability,
+    /// Who asks.
+    pub requested_by: AuthorId,
+    /// Whose request it is, and the digest of its token; `None` where the server asks.
+    pub requester: Option<(Requester, [u8; 32])>,
+    /// The agent it is about.
+    pub agent_id: Option<AgentId>,
+    /// The session that asks.
+    pub session_id: Option<SessionId>,
+    /// 64 hex digits over what is asked.
+    pub digest: String,
+    /// One line.
+    pub summary: String,
+    /// What is to be shown.
+    pub card: Value,
+    /// The rules that led to the question.
+    pub why: Vec<String>,
+    /// When it is asked.
+    pub requested_at: Moment,
+    /// Until when it may be decided.
+    pub expires_at: Moment,
+}
+
+/// What a row of a deed shows, as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Body {
+    summary: String,
+    card: Value,
+    why: Vec<String>,
+}
+
+/// How a row moves on.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// The state it is known in.
+    pub from: ApprovalState,
+    /// The state that follows.
+    pub to: ApprovalState,
+    /// When.
+    pub at: Moment,
+    /// Who moves it; `None` for the clock and the server.
+    pub by: Option<AuthorId>,
+    /// Until when a yes may be used.
+    pub expires_at: Option<Moment>,
+    /// Why a person said no.
+    pub deny_reason: &'a str,
+}
+
+/// One row of any kind.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_call(
+pub fn by_id(db: &Rx<'_>, id: ApprovalId) -> Result<Option<Stored>> {
+    one(db, "p.id = $1", &[id.as_bytes()])
+}
+
+/// The requester's row with this digest of its token.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_token(db: &Rx<'_>, requester: Requester, token: &[u8; 32]) -> Result<Option<Approval>> {
+    let condition = "p.token_digest = $1 AND p.requester = $2";
+    let found = one(db, condition, &[token, requester.as_bytes()])?;
+    Ok(found.map(|stored| stored.approval))
+}
+
+/// The requester's newest row for exactly this that is pending or granted, expired or not.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn open_for(db: &Rx<'_>, requester: Requester, digest: &str) -> Result<Option<Approval>> {
+    newest_for(db, requester, digest, "'pending', 'granted'")
+}
+
+/// The requester's newest row for exactly this that was denied.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn denied_for(db: &Rx<'_>, requester: Requester, digest: &str) -> Result<Option<Approval>> {
+    newest_for(db, requester, digest, "'denied'")
+}
+
+fn newest_for(
     db: &Rx<'_>,
-    session: SessionId,
-    tool_call_id: &str,
-    kind: InteractionKind,
-) -> Result<Option<Standing>> {
-    db.first(
-        &format!(
-            "SELECT {COLUMNS} FROM approvals
-             WHERE session_id = $1 AND tool_call_id = $2 AND kind = $3
-             ORDER BY state = 'pending' DESC, opened_at DESC, id DESC LIMIT 1"
-        ),
-        (session.as_bytes(), tool_call_id, kind.word()),
-        standing,
-    )
-}
-
-/// One row.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: ApprovalId) -> Result<Option<Whole>> {
-    db.first(
-        &format!("SELECT {COLUMNS}, body FROM approvals WHERE id = $1 AND {ASKED}"),
-        [id.as_bytes()],
-        whole,
-    )
-}
-
-/// The questions of a row.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn questions(db: &Rx<'_>, id: ApprovalId) -> Result<Vec<Question>> {
-    let card = db.first(
-        "SELECT body FROM approvals WHERE id = $1",
-        [id.as_bytes()],
-        |row| card(row, 0),
-    )?;
-    Ok(card.map(|card| card.questions).unwrap_or_default())
-}
-
-/// Every row that waits for a person at `now`, oldest first.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn pending(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
-    db.all(
-        &format!(
-            "SELECT {COLUMNS}, body FROM approvals
-             WHERE state = 'pending' AND {ASKED} AND expires_at > $1 ORDER BY opened_at, id"
-        ),
-        [now.as_millis()],
-        whole,
-    )
-}
-
-/// The rows of one session that wait for a person at `now`, oldest first.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result<Vec<Whole>> {
-    db.all(
-        &format!(
-            "SELECT {COLUMNS}, body FROM approvals
-             WHERE state = 'pending' AND session_id = $1 AND {ASKED} AND expires_at > $2
-             ORDER BY opened_at, id"
-        ),
-        (session.as_bytes(), now.as_millis()),
-        whole,
-    )
-}
-
-/// How many rows of a session are pending.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn pending_count(db: &Rx<'_>, session: SessionId) -> Result<u32> {
-    db.one(
-        &format!(
-            "SELECT COUNT(*) FROM approvals WHERE state = 'pending' AND session_id = $1 AND {ASKED}"
-        ),
-        [session.as_bytes()],
-        |row| row.get(0),
-    )
-}
-
-/// The rows of a session that are pending or granted, oldest first, expired or not.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn unfinished(db: &Rx<'_>, session: SessionId) -> Result<Vec<Standing>> {
-    let mut found = standings(
-        db,
-        "state = 'pending' AND session_id = $1",
-        [session.as_bytes()],
-    )?;
-    found.extend(granted(db, session)?);
-    Ok(found)
-}
-
-/// The rows of a session that are granted, expired or not.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn granted(db: &Rx<'_>, session: SessionId) -> Result<Vec<Standing>> {
-    standings(
-        db,
-        "state = 'granted' AND session_id = $1",
-        [session.as_bytes()],
-    )
-}
-
-/// The rows granted to a session for exactly this, expired or not, oldest first.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn granted_for(db: &Rx<'_>, session: SessionId, digest: &str) -> Result<Vec<Standing>> {
-    standings(
-        db,
-        "state = 'granted' AND session_id = $1 AND digest = $2",
-        (session.as_bytes(), digest),
-    )
-}
-
-/// The newest no since `since` to exactly this that was said when the agent was gone, and that
-/// it has not heard of.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn denied_unheard(
-    db: &Rx<'_>,
-    session: SessionId,
+    requester: Requester,
     digest: &str,
-    since: Moment,
-) -> Result<Option<ApprovalId>> {
-    db.first(
-        &format!(
-            "SELECT id FROM approvals
-             WHERE state = 'denied' AND detached_at IS NOT NULL AND consumed_at IS NULL
-               AND session_id = $1 AND digest = $2 AND decided_at > $3 AND {ASKED}
-             ORDER BY decided_at DESC LIMIT 1"
-        ),
-        (session.as_bytes(), digest, since.as_millis()),
-        |row| rows::id(row, 0, ApprovalId::from_bytes),
-    )
+    states: &str,
+) -> Result<Option<Approval>> {
+    let condition = format!(
+        "p.requester = $1 AND p.digest = $2 AND p.state IN ({states}) ORDER BY p.id DESC LIMIT 1"
+    );
+    let found = one(db, &condition, &[requester.as_bytes(), &digest])?;
+    Ok(found.map(|stored| stored.approval))
 }
 
-/// The pending rows whose agent is still there: of one session, or of all.
+/// How many rows of a requester a person has yet to decide at `now`, and when the first of them
+/// expires.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn attached(db: &Rx<'_>, session: Option<SessionId>) -> Result<Vec<Whole>> {
-    let read = |condition: &str, params: &[&dyn rusqlite::ToSql]| {
-        db.all(
-            &format!(
-                "SELECT {COLUMNS}, body FROM approvals
-                 WHERE state = 'pending' AND detached_at IS NULL AND {ASKED}{condition}
-                 ORDER BY opened_at, id"
-            ),
-            params,
-            whole,
-        )
+pub fn pending_of(db: &Rx<'_>, requester: Requester, now: Moment) -> Result<(u32, Option<Moment>)> {
+    db.one(
+        "SELECT COUNT(*), MIN(expires_at) FROM approvals
+         WHERE requester = $1 AND state = 'pending' AND expires_at > $2",
+        (requester.as_bytes(), now.as_millis()),
+        |row| Ok((row.get(0)?, maybe_moment(row, 1)?)),
+    )
+}
+
+/// A page of what is in sight, oldest first by id, one more than `limit` when there are more.
+/// The state asked for is the one that counts at `now`.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn list(db: &Rx<'_>, sight: Sight, ask: &ApprovalsAsk, now: Moment) -> Result<Vec<Approval>> {
+    let mut found = Vec::new();
+    // Each of these is one run along one index, so that a page costs what it holds.
+    for (state, overdue) in stored_as(ask.state) {
+        for (condition, param) in in_sight(&sight) {
+            found.extend(run(db, ask, now, (*state, *overdue), (condition, param))?);
+        }
+    }
+    found.sort_unstable_by_key(|raw| raw.id);
+    found.truncate(ask.limit as usize + 1);
+    let found = whole(db, found)?;
+    Ok(found.into_iter().map(|stored| stored.approval).collect())
+}
+
+/// The stored states in which rows stand that count as `state`, and whether their deadline has
+/// passed; `None` where it says nothing.
+fn stored_as(state: ApprovalState) -> &'static [(ApprovalState, Option<bool>)] {
+    match state {
+        ApprovalState::Pending => &[(ApprovalState::Pending, Some(false))],
+        ApprovalState::Granted => &[(ApprovalState::Granted, Some(false))],
+        ApprovalState::Denied => &[(ApprovalState::Denied, None)],
+        ApprovalState::Expired => &[
+            (ApprovalState::Expired, None),
+            (ApprovalState::Pending, Some(true)),
+            (ApprovalState::Granted, Some(true)),
+        ],
+        ApprovalState::Withdrawn => &[(ApprovalState::Withdrawn, None)],
+        ApprovalState::Consumed => &[(ApprovalState::Consumed, None)],
+    }
+}
+
+/// Conditions that no row meets twice, each with its parameter.
+fn in_sight(sight: &Sight) -> Vec<(&'static str, Option<&[u8; 16]>)> {
+    match sight {
+        Sight::All => vec![("1", None)],
+        Sight::Own(requester, agent) => {
+            let mut own = vec![("p.requester = ", Some(requester.as_bytes()))];
+            if let Some(agent) = agent {
+                own.push((
+                    "p.requester IS NULL AND p.agent_id = ",
+                    Some(agent.as_bytes()),
+                ));
+            }
+            own
+        }
+    }
+}
+
+fn run(
+    db: &Rx<'_>,
+    ask: &ApprovalsAsk,
+    now: Moment,
+    (state, overdue): (ApprovalState, Option<bool>),
+    (in_sight, whose): (&str, Option<&[u8; 16]>),
+) -> Result<Vec<Raw>> {
+    let mut conditions = String::new();
+    let mut params: Vec<Box<dyn ToSql>> = Vec::new();
+    let mut add = |condition: &str, param: Box<dyn ToSql>| {
+        params.push(param);
+        conditions.push_str(&format!(" AND {condition}${}", params.len()));
     };
-    match session {
-        Some(session) => read(" AND session_id = $1", &[session.as_bytes()]),
-        None => read("", &[]),
+    add(
+        "p.state = ",
+        Box::new(word_of(state, &ApprovalState::WORDS)),
+    );
+    match overdue {
+        Some(true) => add(&format!("{DEADLINE} <= "), Box::new(now.as_millis())),
+        Some(false) => add(&format!("{DEADLINE} > "), Box::new(now.as_millis())),
+        None => {}
     }
-}
-
-/// The pending rows whose deadline has passed at `now`.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<Standing>> {
-    standings(
-        db,
-        "state = 'pending' AND expires_at <= $1",
-        [now.as_millis()],
-    )
-}
-
-/// The granted rows whose time to be used has passed at `now`.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn lapsed(db: &Rx<'_>, now: Moment) -> Result<Vec<Standing>> {
-    standings(
-        db,
-        "state = 'granted' AND grant_expires_at <= $1",
-        [now.as_millis()],
-    )
-}
-
-/// The pending rows to be parked at `now`.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn to_park(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
-    db.all(
-        &format!(
-            "SELECT {COLUMNS}, body FROM approvals
-             WHERE state = 'pending' AND parked_at IS NULL AND parks_at <= $1 AND {ASKED}
-             ORDER BY opened_at, id"
-        ),
-        [now.as_millis()],
-        whole,
-    )
-}
-
-/// When the next row is to be parked, expires or lapses; `None` when none will.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn next_deadline(db: &Rx<'_>) -> Result<Option<Moment>> {
-    let mut next = None;
-    for (deadline, condition) in [
-        ("parks_at", "state = 'pending' AND parked_at IS NULL"),
-        ("expires_at", "state = 'pending'"),
-        (
-            "grant_expires_at",
-            "state = 'granted' AND grant_expires_at IS NOT NULL",
-        ),
-    ] {
-        let found = db.first(
-            &format!(
-                "SELECT {deadline} FROM approvals WHERE {condition} AND {ASKED}
-                 ORDER BY {deadline} LIMIT 1"
-            ),
-            [],
-            |row| maybe_moment(row, 0),
-        )?;
-        next = [next, found.flatten()].into_iter().flatten().min();
+    if let Some(whose) = whose {
+        add(in_sight, Box::new(*whose));
     }
-    Ok(next)
+    if let Some(kind) = ask.kind {
+        add("p.kind = ", Box::new(word_of(kind, &ApprovalKind::WORDS)));
+    }
+    if let Some(agent) = ask.agent {
+        add("p.agent_id = ", Box::new(*agent.as_bytes()));
+    }
+    if let Some(session) = ask.session {
+        add("p.session_id = ", Box::new(*session.as_bytes()));
+    }
+    if let Some(after) = ask.after {
+        add("p.id > ", Box::new(*after.as_bytes()));
+    }
+    let limit = i64::from(ask.limit) + 1;
+    let condition = format!("1{conditions} ORDER BY p.id LIMIT {limit}");
+    db.all(&select(&condition), params_from_iter(params), raw)
+}
+
+/// The pending rows about an agent, or asked for by its author, that no session asks.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn pending_about(db: &Rx<'_>, agent: AgentId, author: AuthorId) -> Result<Vec<Approval>> {
+    let about = format!("p.state = 'pending' AND p.agent_id = $1 AND NOT p.{ASKED}");
+    let mut found = db.all(&select(&about), [agent.as_bytes()], raw)?;
+    let by = "p.state = 'pending' AND p.requester = $1 AND p.agent_id IS NOT $2";
+    let params = [author.as_bytes(), agent.as_bytes()];
+    found.extend(db.all(&select(by), params, raw)?);
+    let found = whole(db, found)?;
+    Ok(found.into_iter().map(|stored| stored.approval).collect())
+}
+
+/// Rows of deeds whose time is over at `now` and not yet written so, at most `limit` of those
+/// that were pending and of those that were granted.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn expired(db: &Rx<'_>, now: Moment, limit: u32) -> Result<Vec<Approval>> {
+    let mut found = Vec::new();
+    for (state, deadline) in [("pending", "expires_at"), ("granted", "grant_expires_at")] {
+        let condition = format!(
+            "p.state = '{state}' AND p.{deadline} <= $1 AND NOT p.{ASKED}
+             ORDER BY p.{deadline} LIMIT $2"
+        );
+        let params = (now.as_millis(), i64::from(limit));
+        found.extend(db.all(&select(&condition), params, raw)?);
+    }
+    let found = whole(db, found)?;
+    Ok(found.into_iter().map(|stored| stored.approval).collect())
 }
 
 /// Adds a pending row.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, standing: &Standing, card: &Card) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, new: &New) -> Result<()> {
+    let body = Body {
+        summary: new.summary.clone(),
+        card: new.card.clone(),
+        why: new.why.clone(),
+    };
+    let body =
+        serde_json::to_string(&body).map_err(|error| rows::broken("writing an approval", error))?;
     tx.run(
-        "INSERT INTO approvals (id, kind, state, capability, agent_id, session_id, room_id,
-           tool_call_id, digest, opened_at, parks_at, expires_at, deny_reason, room_turn, options,
-           body)
-         VALUES ($1, $2, $3, $2, $4, $5, $6, $7, $8, $9, $10, $11, '', $12, $13, $14)",
+        "INSERT INTO approvals (id, kind, state, capability, requested_by, agent_id, session_id,
+           room_id, tool_call_id, digest, opened_at, expires_at, deny_reason, requester,
+           token_digest, options, body)
+         VALUES ($1, $2, 'pending', $3, $4, $5, $6, (SELECT room_id FROM sessions WHERE id = $6),
+           '', $7, $8, $9, '', $10, $11, '[]', $12)",
         (
-            standing.id.as_bytes(),
-            standing.kind.word(),
-            word_of(standing.state, &ApprovalState::WORDS),
-            standing.agent_id.as_bytes(),
-            standing.session_id.as_bytes(),
-            standing.room_id.as_ref().map(RoomId::as_bytes),
-            &standing.tool_call_id,
-            &standing.digest,
-            standing.opened_at.as_millis(),
-            standing.parks_at.as_millis(),
-            standing.expires_at.as_millis(),
-            standing.room_turn.as_ref().map(TurnId::as_bytes),
-            serde_json::to_string(&standing.options)
-                .map_err(|error| rows::broken("writing an approval", error))?,
-            written(card)?,
+            new.id.as_bytes(),
+            word_of(new.kind, &ApprovalKind::WORDS),
+            new.capability.word(),
+            new.requested_by.as_bytes(),
+            new.agent_id.as_ref().map(AgentId::as_bytes),
+            new.session_id.as_ref().map(SessionId::as_bytes),
+            &new.digest,
+            new.requested_at.as_millis(),
+            new.expires_at.as_millis(),
+            new.requester
+                .as_ref()
+                .map(|(requester, _)| requester.as_bytes()),
+            new.requester.as_ref().map(|(_, token)| token),
+            body,
         ),
     )?;
     Ok(())
 }
 
-/// Moves a row from the state it is known in to `standing.state`, with the times and names that
-/// say how; answers whether it was still in that state.
+/// Moves a row on from the state it is known in; answers whether it was still in it.
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn advance(tx: &mut Tx<'_>, from: ApprovalState, standing: &Standing) -> Result<bool> {
+pub fn advance(tx: &mut Tx<'_>, id: ApprovalId, step: &Step<'_>) -> Result<bool> {
+    let at = step.at.as_millis();
+    let by = step.by.as_ref().map(AuthorId::as_bytes);
+    let is_decided = step.from == ApprovalState::Pending
+        && !matches!(step.to, ApprovalState::Withdrawn | ApprovalState::Expired);
+    let (decided_at, decided_by) = if is_decided {
+        (Some(at), by)
+    } else {
+        (None, None)
+    };
+    let is_withdrawn = step.to == ApprovalState::Withdrawn;
+    let (withdrawn_at, withdrawn_by) = if is_withdrawn {
+        (Some(at), by)
+    } else {
+        (None, None)
+    };
+    let consumed_at = (step.to == ApprovalState::Consumed).then_some(at);
     let moved = tx.run(
-        "UPDATE approvals SET state = $1, detached_at = $2, decided_at = $3, decided_by = $4,
-           withdrawn_at = $5, withdrawn_by = $6, grant_expires_at = $7
-         WHERE id = $8 AND state = $9",
+        "UPDATE approvals SET state = $1, decided_at = COALESCE($2, decided_at),
+           decided_by = COALESCE($3, decided_by), withdrawn_at = COALESCE($4, withdrawn_at),
+           withdrawn_by = COALESCE($5, withdrawn_by), consumed_at = COALESCE($6, consumed_at),
+           grant_expires_at = COALESCE($7, grant_expires_at), deny_reason = $8
+         WHERE id = $9 AND state = $10",
         (
-            word_of(standing.state, &ApprovalState::WORDS),
-            standing.detached_at.map(Moment::as_millis),
-            standing.decided_at.map(Moment::as_millis),
-            standing.decided_by.as_ref().map(AuthorId::as_bytes),
-            standing.withdrawn_at.map(Moment::as_millis),
-            standing.withdrawn_by.as_ref().map(AuthorId::as_bytes),
-            standing.grant_expires_at.map(Moment::as_millis),
-            standing.id.as_bytes(),
-            word_of(from, &ApprovalState::WORDS),
+            word_of(step.to, &ApprovalState::WORDS),
+            decided_at,
+            decided_by,
+            withdrawn_at,
+            withdrawn_by,
+            consumed_at,
+            step.expires_at.map(Moment::as_millis),
+            step.deny_reason,
+            id.as_bytes(),
+            word_of(step.from, &ApprovalState::WORDS),
         ),
     )?;
     Ok(moved == 1)
 }
 
-/// Notes why somebody said no.
+/// Drops rows of all kinds whose time was over before `before`, and which ended by then; answers
+/// how many, at most `limit`.
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn set_deny_reason(tx: &mut Tx<'_>, id: ApprovalId, reason: &str) -> Result<()> {
+pub fn drop_over(tx: &mut Tx<'_>, before: Moment, limit: u32) -> Result<usize> {
     tx.run(
-        "UPDATE approvals SET deny_reason = $1 WHERE id = $2",
-        (reason, id.as_bytes()),
-    )?;
-    Ok(())
-}
-
-/// Notes which message tells the agent what was decided when it was gone.
-///
-/// # Errors
-/// A fault when the engine refuses.
-pub fn set_words(tx: &mut Tx<'_>, id: ApprovalId, message: MessageId) -> Result<()> {
-    tx.run(
-        "UPDATE approvals SET words = $1 WHERE id = $2",
-        (message.as_bytes(), id.as_bytes()),
-    )?;
-    Ok(())
-}
-
-/// The messages that wait in queues and tell an agent of a yes it may still use at `now`, or of
-/// answers.
-///
-/// # Errors
-/// A fault when the engine cannot read.
-pub fn words_that_wait(db: &Rx<'_>, now: Moment) -> Result<HashSet<MessageId>> {
-    let words = db.all(
-        "SELECT m.id FROM messages m JOIN approvals a ON a.words = m.id
-         WHERE m.queue_place IS NOT NULL
-           AND ((a.state = 'granted' AND a.grant_expires_at > $1)
-             OR (a.state = 'consumed' AND a.kind = 'question' AND a.withdrawn_at IS NULL))",
-        [now.as_millis()],
-        |row| rows::id(row, 0, MessageId::from_bytes),
-    )?;
-    Ok(words.into_iter().collect())
-}
-
-/// Notes when a yes was used, or a no was heard; `None` that it was not after all.
-///
-/// # Errors
-/// A fault when the engine refuses.
-pub fn set_consumed_at(tx: &mut Tx<'_>, id: ApprovalId, at: Option<Moment>) -> Result<()> {
-    tx.run(
-        "UPDATE approvals SET consumed_at = $1 WHERE id = $2",
-        (at.map(Moment::as_millis), id.as_bytes()),
-    )?;
-    Ok(())
-}
-
-/// Notes on what was said yes to since `since` that the turn was cancelled after it, so that a
-/// yes which reached nobody is not kept for later.
-///
-/// # Errors
-/// A fault when the engine refuses.
-pub fn withdraw_used(
-    tx: &mut Tx<'_>,
-    session: SessionId,
-    by: Option<AuthorId>,
-    since: Moment,
-    now: Moment,
-) -> Result<()> {
-    tx.run(
-        &format!(
-            "UPDATE approvals SET withdrawn_at = $1, withdrawn_by = $2
-             WHERE session_id = $3 AND state = 'consumed' AND consumed_at >= $4 AND {ASKED}"
-        ),
-        (
-            now.as_millis(),
-            by.as_ref().map(AuthorId::as_bytes),
-            session.as_bytes(),
-            since.as_millis(),
-        ),
-    )?;
-    Ok(())
-}
-
-/// Notes that nobody answered a pending row for a while.
-///
-/// # Errors
-/// A fault when the engine refuses.
-pub fn park(tx: &mut Tx<'_>, id: ApprovalId, now: Moment) -> Result<()> {
-    tx.run(
-        "UPDATE approvals SET parked_at = $1 WHERE id = $2 AND state = 'pending'",
-        (now.as_millis(), id.as_bytes()),
-    )?;
-    Ok(())
-}
-
-/// Notes that the agent of a pending row is gone.
-///
-/// # Errors
-/// A fault when the engine refuses.
-pub fn detach(tx: &mut Tx<'_>, id: ApprovalId, now: Moment) -> Result<()> {
-    tx.run(
-        "UPDATE approvals SET detached_at = $1 WHERE id = $2 AND state = 'pending'",
-        (now.as_millis(), id.as_bytes()),
-    )?;
-    Ok(())
-}
-
-/// Writes what a pending row is about now.
-///
-/// # Errors
-/// A fault when the engine refuses.
-pub fn redraw(tx: &mut Tx<'_>, id: ApprovalId, digest: &str, card: &Card) -> Result<()> {
-    tx.run(
-        "UPDATE approvals SET digest = $1, body = $2 WHERE id = $3 AND state = 'pending'",
-        (digest, written(card)?, id.as_bytes()),
-    )?;
-    Ok(())
-}
-
-fn standings(db: &Rx<'_>, condition: &str, params: impl rusqlite::Params) -> Result<Vec<Standing>> {
-    db.all(
-        &format!(
-            "SELECT {COLUMNS} FROM approvals WHERE {condition} AND {ASKED} ORDER BY opened_at, id"
-        ),
-        params,
-        standing,
+        "DELETE FROM approvals WHERE id IN (
+           SELECT id FROM approvals WHERE state IN ('denied', 'expired', 'withdrawn', 'consumed')
+             AND COALESCE(grant_expires_at, expires_at) < $1 LIMIT $2)",
+        (before.as_millis(), i64::from(limit)),
     )
 }
 
-fn written(card: &Card) -> Result<String> {
-    serde_json::to_string(card).map_err(|error| rows::broken("writing an approval", error))
+/// A row whose authors are still missing.
+struct Raw {
+    id: ApprovalId,
+    kind: ApprovalKind,
+    state: ApprovalState,
+    /// The deed; `None` where the kind is all there is.
+    capability: Option<Capability>,
+    agent_id: Option<AgentId>,
+    session_id: Option<SessionId>,
+    room_id: Option<RoomId>,
+    digest: String,
+    requested_at: Moment,
+    expires_at: Moment,
+    parked_at: Option<Moment>,
+    decided_at: Option<Moment>,
+    consumed_at: Option<Moment>,
+    deny_reason: String,
+    requester: Option<Requester>,
+    requested_by: AuthorId,
+    decided_by: Option<AuthorId>,
+    shown: Shown,
 }
 
-fn whole(row: &Row<'_>) -> rusqlite::Result<Whole> {
-    Ok(Whole {
-        standing: standing(row)?,
-        card: card(row, 20)?,
+fn one(db: &Rx<'_>, condition: &str, params: &[&dyn ToSql]) -> Result<Option<Stored>> {
+    let found = db.first(&select(condition), params, raw)?;
+    Ok(whole(db, found.into_iter().collect())?.pop())
+}
+
+/// Joins rows with their authors, which are looked up at once.
+fn whole(db: &Rx<'_>, found: Vec<Raw>) -> Result<Vec<Stored>> {
+    let named = found
+        .iter()
+        .flat_map(|raw| std::iter::once(raw.requested_by).chain(raw.decided_by));
+    let authors = authors::summaries(db, named)?;
+    let author = |id: AuthorId| {
+        let missing = || Fault::broken("reading an approval", "an author is missing");
+        authors.get(&id).cloned().ok_or_else(missing)
+    };
+    let whole = |raw: Raw| {
+        let approval = Approval {
+            id: raw.id,
+            kind: raw.kind,
+            state: raw.state,
+            capability: raw
+                .capability
+                .map_or_else(|| word_of(raw.kind, &ApprovalKind::WORDS), Capability::word)
+                .to_owned(),
+            title: raw.shown.title,
+            tier: raw
+                .capability
+                .map_or_else(|| raw.kind.tier(), Capability::tier),
+            summary: raw.shown.summary,
+            card: raw.shown.card,
+            why: raw.shown.why,
+            digest: raw.digest,
+            requested_by: author(raw.requested_by)?,
+            agent_id: raw.agent_id,
+            session_id: raw.session_id,
+            room_id: raw.room_id,
+            requested_at: raw.requested_at,
+            expires_at: raw.expires_at,
+            parked_at: raw.parked_at,
+            decided_at: raw.decided_at,
+            consumed_at: raw.consumed_at,
+            decided_by: raw.decided_by.map(author).transpose()?,
+            deny_reason: Some(raw.deny_reason).filter(|reason| !reason.is_empty()),
+        };
+        Ok(Stored {
+            approval,
+            requester: raw.requester,
+        })
+    };
+    found.into_iter().map(whole).collect()
+}
+
+fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
+    let kind = word(row, 1, &ApprovalKind::WORDS)?;
+    let state = word(row, 2, &ApprovalState::WORDS)?;
+    let capability = if kind.is_of_session() {
+        None
+    } else {
+        Some(word(row, 3, &Capability::WORDS)?)
+    };
+    Ok(Raw {
+        id: rows::id(row, 0, ApprovalId::from_bytes)?,
+        kind,
+        state,
+        capability,
+        agent_id: maybe_id(row, 4, AgentId::from_bytes)?,
+        session_id: maybe_id(row, 5, SessionId::from_bytes)?,
+        room_id: maybe_id(row, 6, RoomId::from_bytes)?,
+        digest: row.get(7)?,
+        requested_at: moment(row, 8)?,
+        expires_at: moment(row, 9)?,
+        parked_at: maybe_moment(row, 10)?,
+        decided_at: maybe_moment(row, 11)?,
+        // Of a denied ask the column says when its agent heard of it.
+        consumed_at: maybe_moment(row, 12)?.filter(|_| state == ApprovalState::Consumed),
+        deny_reason: row.get(13)?,
+        requester: maybe_id(row, 14, Requester::from_bytes)?,
+        requested_by: rows::id(row, 15, AuthorId::from_bytes)?,
+        decided_by: maybe_id(row, 16, AuthorId::from_bytes)?,
+        shown: shown(row, capability)?,
     })
 }
 
-fn card(row: &Row<'_>, column: usize) -> rusqlite::Result<Card> {
-    serde_json::from_str(row.get_ref(column)?.as_str()?)
-        .map_err(|error| rows::unreadable(column, error))
-}
-
-fn standing(row: &Row<'_>) -> rusqlite::Result<Standing> {
-    let options = serde_json::from_str(row.get_ref(8)?.as_str()?)
-        .map_err(|error| rows::unreadable(8, error))?;
-    Ok(Standing {
-        id: rows::id(row, 0, ApprovalId::from_bytes)?,
-        agent_id: rows::id(row, 1, AgentId::from_bytes)?,
-        session_id: rows::id(row, 2, SessionId::from_bytes)?,
-        room_id: maybe_id(row, 3, RoomId::from_bytes)?,
-        tool_call_id: row.get(4)?,
-        kind: word(row, 5, &InteractionKind::WORDS)?,
-        state: word(row, 6, &ApprovalState::WORDS)?,
-        digest: row.get(7)?,
-        options,
-        opened_at: moment(row, 9)?,
-        parks_at: moment(row, 10)?,
-        expires_at: moment(row, 11)?,
-        parked_at: maybe_moment(row, 12)?,
-        detached_at: maybe_moment(row, 13)?,
-        decided_at: maybe_moment(row, 14)?,
-        decided_by: maybe_id(row, 15, AuthorId::from_bytes)?,
-        withdrawn_at: maybe_moment(row, 16)?,
-        withdrawn_by: maybe_id(row, 17, AuthorId::from_bytes)?,
-        grant_expires_at: maybe_moment(row, 18)?,
-        room_turn: maybe_id(row, 19, TurnId::from_bytes)?,
+fn shown(row: &Row<'_>, capability: Option<Capability>) -> rusqlite::Result<Shown> {
+    let text = row.get_ref(19)?.as_str()?;
+    let Some(capability) = capability else {
+        let card = serde_json::from_str(text).map_err(|error| rows::unreadable(19, error))?;
+        let options = serde_json::from_str(row.get_ref(18)?.as_str()?)
+            .map_err(|error| rows::unreadable(18, error))?;
+        return Ok(Shown::of_session(card, row.get(17)?, options));
+    };
+    let body: Body = serde_json::from_str(text).map_err(|error| rows::unreadable(19, error))?;
+    Ok(Shown {
+        title: capability.title().to_owned(),
+        summary: body.summary,
+        card: body.card,
+        why: body.why,
     })
 }

@@ -1,13 +1,15 @@
 //! Authors and handles: rows, look-ups, taking and releasing a handle.
 //! What a handle may look like is `domain::authors`; who may ask is `hall::authors`.
 
+use std::collections::{HashMap, HashSet};
+
 use guildhall_domain::{
     Moment, Refusal, Result,
     authors::{Author, AuthorKind, Handle, ReservedHandle},
     ids::{AgentId, AuthorId},
     members::AuthorSummary,
 };
-use rusqlite::Row;
+use rusqlite::{Row, params_from_iter};
 
 use crate::{
     Rx, Tx,
@@ -278,6 +280,30 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Author> {
         handle: summary.handle,
         retired: row.get(8)?,
     })
+}
+
+/// These authors for show.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn summaries(
+    db: &Rx<'_>,
+    authors: impl Iterator<Item = AuthorId>,
+) -> Result<HashMap<AuthorId, AuthorSummary>> {
+    let authors: HashSet<AuthorId> = authors.collect();
+    if authors.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<String> = (1..=authors.len()).map(|n| format!("${n}")).collect();
+    let all = db.all(
+        &format!(
+            "SELECT {COLUMNS} FROM authors a {JOIN_HANDLE} WHERE a.id IN ({})",
+            places.join(", ")
+        ),
+        params_from_iter(authors.iter().map(AuthorId::as_bytes)),
+        |row| summary_at(row, 0),
+    )?;
+    Ok(all.into_iter().map(|author| (author.id, author)).collect())
 }
 
 /// Reads [`COLUMNS`] beginning at column `at`.

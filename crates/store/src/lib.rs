@@ -14,6 +14,7 @@ pub mod entries;
 pub mod events;
 mod faults;
 pub mod installation;
+pub mod interactions;
 pub mod keys;
 pub mod members;
 pub mod messages;

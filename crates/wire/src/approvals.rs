@@ -213,7 +213,7 @@ impl From<rules::Approval> for Decided {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Grant {
     /// The digest of the card that was drawn, 64 hex digits.
-    #[schema(min_length = 64, max_length = 64)]
+    #[schema(example = "5f1d8c0f4a2be6973cd08e41b7a95d2263f0c4e8a91b7d56e20f3c8495a7b1d6")]
     pub digest: String,
 }
 
@@ -229,7 +229,7 @@ impl Ask for Grant {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DenyApproval {
     /// Why, at most 1000 characters; the requester reads it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub reason: Option<String>,
 }
 
@@ -238,6 +238,16 @@ impl Ask for DenyApproval {
         Self {
             reason: fields.maybe_text("reason"),
         }
+    }
+}
+
+/// Withdraws; nothing is to be said.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct WithdrawApproval {}
+
+impl Ask for WithdrawApproval {
+    fn read(_fields: &mut Fields) -> Self {
+        Self {}
     }
 }
 

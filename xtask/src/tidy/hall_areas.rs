@@ -34,6 +34,7 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("accounts", "authors"),
     ("accounts", "members"),
     ("accounts", "sign_ins"),
+    ("agents", "approvals"),
     ("agents", "authors"),
     ("agents", "members"),
     ("agents", "rooms"),

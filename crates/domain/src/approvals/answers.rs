@@ -212,3 +212,13 @@ pub struct Denial {
     /// Why a person said no, or `""`.
     pub reason: String,
 }
+
+impl Denial {
+    /// The no to `approval`.
+    pub fn of(approval: Approval) -> Self {
+        Self {
+            approval_id: approval.id,
+            reason: approval.deny_reason.unwrap_or_default(),
+        }
+    }
+}

@@ -69,7 +69,7 @@ pub fn judge(known: Known, now: Moment) -> Verdict {
         Presentation::Of(approval) => match approval.state_at(now) {
             ApprovalState::Granted => return Verdict::Run(approval.id),
             ApprovalState::Pending => return Verdict::Wait(approval, Reason::AwaitingDecision),
-            ApprovalState::Denied => return Verdict::Denied(denial(*approval)),
+            ApprovalState::Denied => return Verdict::Denied(Denial::of(*approval)),
             ApprovalState::Expired | ApprovalState::Withdrawn => misfit = Some(Reason::Expired),
             ApprovalState::Consumed => misfit = Some(Reason::AlreadyUsed),
         },
@@ -92,17 +92,10 @@ pub fn judge(known: Known, now: Moment) -> Verdict {
     }
     let since = now.plus_seconds(-limits::APPROVAL_DENIAL_MEMORY_S);
     if let Some(denied) = denied.filter(|denied| denied.decided_at.is_some_and(|at| at > since)) {
-        return Verdict::Denied(denial(denied));
+        return Verdict::Denied(Denial::of(denied));
     }
     if pending >= limits::APPROVALS_PENDING_PER_REQUESTER_MAX {
         return Verdict::TooMany;
     }
     Verdict::Ask(misfit.unwrap_or(Reason::NoApproval))
-}
-
-fn denial(approval: Approval) -> Denial {
-    Denial {
-        approval_id: approval.id,
-        reason: approval.deny_reason.unwrap_or_default(),
-    }
 }

@@ -1,10 +1,12 @@
-//! `guildhall asks`: what agents ask, and deciding on it. What is decided is what was shown: a
-//! yes carries the digest of the card that stood here.
+//! `guildhall asks`: what programs and agents ask, and deciding on it. What is decided is what was
+//! shown: a yes carries the digest of the card that stood here. What is asked outside sessions
+//! is `approvals`.
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Map, Value, json};
 
 use super::{
+    approvals,
     args::Once,
     bodies::given,
     cards,
@@ -18,18 +20,38 @@ use super::{
 /// What can be done with asks.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Lists what waits for you, oldest first
-    #[command(after_help = "Example:\n  guildhall asks list")]
-    List,
-    /// Shows an ask as a whole: tool, input and the full change
+    /// Lists what waits for you, of all kinds, oldest first
+    #[command(
+        after_help = "Examples:\n  guildhall asks list\n  guildhall asks list --kind capability --state denied"
+    )]
+    List(approvals::List),
+    /// Lists the tool calls and questions that wait, with the answers they offer
+    #[command(after_help = "Example:\n  guildhall asks calls")]
+    Calls,
+    /// Shows an ask as a whole: what is to be done, with its input and the full change
     #[command(after_help = "Example:\n  guildhall asks show call_1")]
     Show(Named),
-    /// Shows a tool call and approves it, this once
+    /// Shows a tool call or another deed and approves it, this once
     #[command(
         after_help = "Examples:\n  guildhall asks approve call_1\n  guildhall asks approve call_1 --always --option allow-npm"
     )]
     Approve(Approve),
-    /// Denies a tool call
+    /// Shows a deed that no session asks for and approves it
+    #[command(
+        after_help = "Examples:\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --yes"
+    )]
+    Grant(approvals::Grant),
+    /// Denies a deed that no session asks for
+    #[command(
+        after_help = "Example:\n  guildhall asks refuse 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --reason 'not that one'"
+    )]
+    Refuse(approvals::Refuse),
+    /// Takes back what you asked for
+    #[command(
+        after_help = "Example:\n  guildhall asks withdraw 01a1fe26-ce7a-77e6-9c51-69b26c991bbe"
+    )]
+    Withdraw(approvals::Withdraw),
+    /// Denies a tool call or another deed
     #[command(
         after_help = "Example:\n  guildhall asks deny call_1 --reason 'not on a Friday' --tell-agent"
     )]
@@ -125,6 +147,27 @@ pub(crate) struct Batch {
     once: Once,
 }
 
+impl From<Approve> for approvals::Grant {
+    fn from(ask: Approve) -> Self {
+        Self {
+            approval: ask.named.ask,
+            digest: ask.digest,
+            yes: ask.yes,
+            once: ask.once,
+        }
+    }
+}
+
+impl From<Deny> for approvals::Refuse {
+    fn from(ask: Deny) -> Self {
+        Self {
+            approval: ask.named.ask,
+            reason: ask.reason,
+            once: ask.once,
+        }
+    }
+}
+
 /// Several yeses.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BatchApprove {
@@ -169,12 +212,22 @@ const DONE: View = View {
 
 pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     match verb {
-        Verb::List => {
+        Verb::List(ask) => approvals::list(desk, ask).await,
+        Verb::Grant(ask) => approvals::grant(desk, ask).await,
+        Verb::Refuse(ask) => approvals::refuse(desk, ask).await,
+        Verb::Withdraw(ask) => approvals::withdraw(desk, ask).await,
+        Verb::Calls => {
             let answer = desk.get(&pending()).await?;
             desk.output.show(&answer, &LIST)
         }
         Verb::Show(named) => {
-            let ask = find(desk, &named.ask, named.session.as_deref()).await?;
+            let found = find(desk, &named.ask, named.session.as_deref()).await;
+            let ask = match found {
+                Err(Failure::Usage(_)) if approvals::is_id(&named.ask) => {
+                    return approvals::show(desk, &named.ask).await;
+                }
+                found => found?,
+            };
             match (desk.output.is_for_people(), desk.output.is_ids()) {
                 (true, _) => show(desk, &ask),
                 (false, true) => desk.output.show_value(&ask, &View { list: None, ..LIST }),
@@ -202,7 +255,12 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 }
 
 async fn approve(desk: &Desk, ask: Approve) -> Result<(), Failure> {
-    let found = find_or_take(desk, &ask.named).await?;
+    let found = match find_or_take(desk, &ask.named).await {
+        Err(Failure::Usage(_)) if approvals::is_id(&ask.named.ask) => {
+            return approvals::grant(desk, ask.into()).await;
+        }
+        found => found?,
+    };
     let digest = match ask.digest {
         Some(digest) => digest.into(),
         None => {
@@ -228,7 +286,12 @@ async fn approve(desk: &Desk, ask: Approve) -> Result<(), Failure> {
 }
 
 async fn deny(desk: &Desk, ask: Deny) -> Result<(), Failure> {
-    let found = find_or_take(desk, &ask.named).await?;
+    let found = match find_or_take(desk, &ask.named).await {
+        Err(Failure::Usage(_)) if approvals::is_id(&ask.named.ask) => {
+            return approvals::refuse(desk, ask.into()).await;
+        }
+        found => found?,
+    };
     let body = given(json!({
         "toolCallId": found["toolCallId"],
         "reason": ask.reason,

@@ -1,7 +1,7 @@
 //! Cards: an ask as a person reads it before deciding, with everything in it that could hide
 //! made visible. Source: design of asks, "Change", "Command".
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{diff, text};
 
@@ -47,24 +47,39 @@ pub(super) fn lines(ask: &Value) -> Vec<String> {
     lines
 }
 
+/// The card of an approval, line by line: who wants what, what it shows, and why it is asked.
+pub(super) fn of_approval(approval: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut field = |name: &str, value: &str| {
+        if !value.is_empty() {
+            lines.push(format!("{name:<10} {}", text::visible(value)));
+        }
+    };
+    let words = |name: &str| approval[name].as_str().unwrap_or_default();
+    field("Says", words("title"));
+    field("What", words("summary"));
+    let by = &approval["requestedBy"]["displayName"];
+    field("Asked by", by.as_str().unwrap_or_default());
+    field("Deed", words("capability"));
+    field("Stands", words("state"));
+    field("Until", words("expiresAt"));
+    field("Denied as", words("denyReason"));
+    for why in list(&approval["why"]) {
+        field("Because", why.as_str().unwrap_or_default());
+    }
+    if let Value::Object(members) = &approval["card"] {
+        lines.extend(members_of(members));
+    }
+    lines
+}
+
 fn input(ask: &Value) -> Vec<String> {
     if ask["input"].is_null() {
         return Vec::new();
     }
     let mut lines = vec!["Input".to_owned()];
     match &ask["input"] {
-        Value::Object(members) => {
-            for (name, value) in members {
-                let written = match value {
-                    Value::String(words) => words.clone(),
-                    other => other.to_string(),
-                };
-                let mut parts = written.split('\n').map(text::visible);
-                let name = text::visible(name);
-                lines.push(format!("  {name}: {}", parts.next().unwrap_or_default()));
-                lines.extend(parts.map(|part| format!("    {part}")));
-            }
-        }
+        Value::Object(members) => lines.extend(members_of(members)),
         Value::String(words) => {
             lines.extend(
                 words
@@ -76,6 +91,22 @@ fn input(ask: &Value) -> Vec<String> {
     }
     if ask["inputTruncated"] == Value::Bool(true) {
         lines.push("  The input is longer than what is shown.".to_owned());
+    }
+    lines
+}
+
+/// Every member of an object, with texts of several lines below one another.
+fn members_of(members: &Map<String, Value>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, value) in members {
+        let written = match value {
+            Value::String(words) => words.clone(),
+            other => other.to_string(),
+        };
+        let mut parts = written.split('\n').map(text::visible);
+        let name = text::visible(name);
+        lines.push(format!("  {name}: {}", parts.next().unwrap_or_default()));
+        lines.extend(parts.map(|part| format!("    {part}")));
     }
     lines
 }
@@ -184,5 +215,29 @@ mod tests {
             "  l = Left",
         ];
         assert_eq!(lines(&ask), expected);
+    }
+
+    #[test]
+    fn an_approval_shows_who_wants_what_and_hides_nothing_of_it() {
+        let approval = json!({
+            "title": "Add an MCP server", "summary": "files", "capability": "mcp.add",
+            "state": "pending", "expiresAt": "2026-09-21T18:13:20.000Z", "denyReason": null,
+            "requestedBy": {"displayName": "ada\u{202e}"}, "why": ["foreign code"],
+            "card": {"args": ["-y", "x\u{200b}"], "command": "npx\n-p", "url": null},
+        });
+        let expected = [
+            "Says       Add an MCP server",
+            "What       files",
+            "Asked by   ada\\u{202e}",
+            "Deed       mcp.add",
+            "Stands     pending",
+            "Until      2026-09-21T18:13:20.000Z",
+            "Because    foreign code",
+            "  args: [\"-y\",\"x\\u{200b}\"]",
+            "  command: npx",
+            "    -p",
+            "  url: null",
+        ];
+        assert_eq!(of_approval(&approval), expected);
     }
 }

@@ -87,6 +87,9 @@ pub(super) fn code_of(status: StatusCode) -> u8 {
 /// The envelope for a person: its sentence, its code, the request's id, and what each field lacks.
 fn sentence(answer: &Answer) -> String {
     let envelope: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    if answer.status == StatusCode::ACCEPTED {
+        return approval_needed(&envelope);
+    }
     let status = answer.status.as_u16().to_string();
     let error = envelope["error"].as_str();
     let error = error.map_or_else(
@@ -114,6 +117,18 @@ fn sentence(answer: &Answer) -> String {
         message.push_str(&format!("  its ETag is {} now\n", text::one_line(etag)));
     }
     message
+}
+
+/// What whoever asked for a deed is told while no person has allowed it.
+fn approval_needed(body: &Value) -> String {
+    let part = |name: &str| text::one_line(body[name].as_str().unwrap_or_default());
+    format!(
+        "guildhall: {}\n  approval {}, until {}\n  token {}\n",
+        part("message"),
+        part("approvalId"),
+        part("expiresAt"),
+        part("approvalToken"),
+    )
 }
 
 fn texts(list: &Value) -> impl Iterator<Item = String> {

@@ -5,6 +5,7 @@
 mod accounts;
 mod agents;
 mod api;
+mod approvals;
 mod args;
 mod asks;
 mod attachments;
@@ -115,7 +116,7 @@ pub(crate) enum Command {
     Usage(Single<runtimes::Usage>),
     /// Conversations with agents
     Sessions(Noun<sessions::Verb>),
-    /// What agents ask, and deciding on it
+    /// What programs and agents ask, and deciding on it
     Asks(Noun<asks::Verb>),
     /// Lists what can be typed after a slash
     #[command(

@@ -5,10 +5,21 @@ use crate::cli_house::House;
 #[test]
 fn what_waits_is_listed_and_what_does_not_is_not_decided() {
     let house = House::open();
-    assert_eq!(
-        house.json(&["asks", "list"])["interactions"],
-        serde_json::json!([])
-    );
+    let nothing = serde_json::json!([]);
+    assert_eq!(house.json(&["asks", "list"])["approvals"], nothing);
+    assert_eq!(house.json(&["asks", "calls"])["interactions"], nothing);
+    // What can be the id of a deed is looked for among those as well.
+    let deed = "01920000-0000-7000-8000-000000000001";
+    for args in [
+        &["asks", "show", deed][..],
+        &["asks", "approve", deed, "--yes"],
+        &["asks", "deny", deed],
+        &["asks", "grant", deed, "--yes"],
+        &["asks", "refuse", deed, "--reason", "no"],
+        &["asks", "withdraw", deed],
+    ] {
+        assert_eq!(house.refused(args), "APPROVAL_NOT_FOUND", "{args:?}");
+    }
     for args in [
         &["asks", "approve", "call_1"][..],
         &["asks", "approve", "call_1", "--yes"],

@@ -1,7 +1,210 @@
 //! Approvals: a deed of a program or an agent waits for a person's yes, which is used once, in
-//! the transaction of the deed.
+//! the transaction of the deed. Here are the list of all kinds, and what is decided on the kinds
+//! that no session asks.
 
+mod deadlines;
+mod holds;
 mod permits;
+#[cfg(test)]
+mod permits_tests;
+mod rows;
+
+use guildhall_domain::{
+    Refusal, Result,
+    approvals::{Approval, ApprovalTrigger, ApprovalsAsk, Requester, Sight},
+    callers::{AnyCaller, Caller, Gate, OwnerDecider},
+    ids::ApprovalId,
+    limits,
+    outcome::Thing,
+    text::Check,
+};
+use guildhall_store::{Rx, Seen, Tx, approvals};
 
 pub use guildhall_domain::approvals::Wanted;
 pub use permits::{Approved, Listening, Permit, Presented};
+pub(crate) use {deadlines::start, holds::Holds, rows::withdraw_about};
+
+use crate::{Hall, callers, repeats::Once};
+
+/// A page of approvals.
+#[derive(Clone, Debug)]
+pub struct ApprovalsPage {
+    /// Oldest first.
+    pub approvals: Vec<Approval>,
+    /// Behind which one the next page begins; `None` when there is none.
+    pub next: Option<ApprovalId>,
+}
+
+impl Hall {
+    /// What waits for a person, or stands in another state, of all kinds, oldest first; to an
+    /// agent or a program its own.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    ///
+    /// Source: contract 4.5, "Routes".
+    pub async fn approvals(
+        &self,
+        by: &AnyCaller,
+        ask: ApprovalsAsk,
+    ) -> Result<Seen<ApprovalsPage>> {
+        let (sight, now) = (Sight::of(by.caller()), self.now());
+        let limit = ask.limit as usize;
+        let found = self
+            .store()
+            .read(move |db| approvals::list(db, sight, &ask, now))
+            .await?;
+        Ok(found.map(|mut approvals| {
+            let has_more = approvals.len() > limit;
+            approvals.truncate(limit);
+            let last = approvals.last().map(|last| last.id);
+            ApprovalsPage {
+                next: last.filter(|_| has_more),
+                approvals: approvals.into_iter().map(|one| one.shown(now)).collect(),
+            }
+        }))
+    }
+
+    /// One approval of any kind.
+    ///
+    /// # Errors
+    /// `NotFound`, also for one that the caller may not see.
+    pub async fn approval(&self, by: &AnyCaller, id: ApprovalId) -> Result<Seen<Approval>> {
+        let (by, now) = (*by.caller(), self.now());
+        self.store()
+            .read(move |db| Ok(in_sight(db, &by, id)?.approval.shown(now)))
+            .await
+    }
+
+    /// Says yes to what was shown under `digest`, 64 hex digits.
+    ///
+    /// # Errors
+    /// `Validation`, `NotFound`, `UseSessionRoute`, `ApprovalExpired`, `ApprovalNotPending`,
+    /// `ApprovalChanged`.
+    ///
+    /// Source: contract 4.5, "Check on grant and deny".
+    pub async fn grant_approval(
+        &self,
+        by: &OwnerDecider,
+        id: ApprovalId,
+        digest: String,
+        once: Once<Approval>,
+    ) -> Result<Approval> {
+        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_digest {
+            return Err(Refusal::field("digest", "must be 64 hex digits").into());
+        }
+        let now = self.now();
+        self.decide(by, once, move |tx, by| {
+            let approval = existing(tx, id)?;
+            approval.may_be_granted(&digest, now)?;
+            rows::step(
+                tx,
+                &approval,
+                ApprovalTrigger::Grant,
+                Some(by.author),
+                "",
+                now,
+            )?;
+            existing(tx, id)
+        })
+        .await
+    }
+
+    /// Says no; `reason` is told to the requester.
+    ///
+    /// # Errors
+    /// `Validation`, `NotFound`, `UseSessionRoute`, `ApprovalExpired`, `ApprovalNotPending`.
+    ///
+    /// Source: contract 4.5, "Check on grant and deny".
+    pub async fn deny_approval(
+        &self,
+        by: &OwnerDecider,
+        id: ApprovalId,
+        reason: String,
+        once: Once<Approval>,
+    ) -> Result<Approval> {
+        let reason = reason.trim().to_owned();
+        let mut check = Check::new();
+        check.chars("reason", &reason, 0, limits::DENY_REASON_CHARS_MAX);
+        check.done()?;
+        let now = self.now();
+        self.decide(by, once, move |tx, by| {
+            let approval = existing(tx, id)?;
+            approval.must_be_pending(now)?;
+            let trigger = ApprovalTrigger::Deny;
+            rows::step(tx, &approval, trigger, Some(by.author), &reason, now)?;
+            existing(tx, id)
+        })
+        .await
+    }
+
+    /// Takes back what the caller asked for.
+    ///
+    /// # Errors
+    /// `NotFound`, also for what somebody else asked for; `UseSessionRoute`, `ApprovalExpired`,
+    /// `ApprovalNotPending`.
+    ///
+    /// Source: contract 4.5, "Routes".
+    pub async fn withdraw_approval(
+        &self,
+        by: &AnyCaller,
+        id: ApprovalId,
+        once: Once<Approval>,
+    ) -> Result<Approval> {
+        let (by, now) = (*by.caller(), self.now());
+        let withdrawn = self
+            .store()
+            .write(move |tx| {
+                once.run(tx, now, |tx| {
+                    callers::require(tx, &by, now)?;
+                    let found = in_sight(tx, &by, id)?;
+                    let is_own = found.requester == Some(Requester::of(&by));
+                    if !is_own && found.approval.session_route().is_none() {
+                        return Err(Refusal::NotFound(Thing::Approval).into());
+                    }
+                    found.approval.must_be_pending(now)?;
+                    let trigger = ApprovalTrigger::Withdraw;
+                    rows::step(tx, &found.approval, trigger, Some(by.author), "", now)?;
+                    existing(tx, id)
+                })
+            })
+            .await?;
+        self.inner.holds.tell();
+        Ok(withdrawn)
+    }
+
+    /// Commits one decision, then wakes the requests that are held for it.
+    async fn decide(
+        &self,
+        by: &OwnerDecider,
+        once: Once<Approval>,
+        decide: impl FnOnce(&mut Tx<'_>, &Caller) -> Result<Approval> + Send + 'static,
+    ) -> Result<Approval> {
+        let (by, now) = (*by.caller(), self.now());
+        let decided = self
+            .store()
+            .write(move |tx| {
+                once.run(tx, now, |tx| {
+                    callers::require(tx, &by, now)?;
+                    decide(tx, &by)
+                })
+            })
+            .await?;
+        self.inner.holds.tell();
+        Ok(decided)
+    }
+}
+
+/// The approval with this id, as far as the caller may see it.
+fn in_sight(db: &Rx<'_>, by: &Caller, id: ApprovalId) -> Result<approvals::Stored> {
+    let sight = Sight::of(by);
+    let found = approvals::by_id(db, id)?
+        .filter(|found| sight.shows(found.requester, found.approval.agent_id));
+    found.ok_or_else(|| Refusal::NotFound(Thing::Approval).into())
+}
+
+fn existing(db: &Rx<'_>, id: ApprovalId) -> Result<Approval> {
+    let found = approvals::by_id(db, id)?.map(|found| found.approval);
+    found.ok_or_else(|| Refusal::NotFound(Thing::Approval).into())
+}

@@ -1,22 +1,40 @@
 //! Permits: the proof that a gated deed may happen, and how a request comes by one.
 
+use std::time::Duration;
+
 use guildhall_domain::{
-    Fault, Moment, Result,
-    approvals::{self as rules, Wanted},
+    Moment, Refusal, Result,
+    approvals::{
+        self as rules, Approval, ApprovalKind, ApprovalState, ApprovalToken, ApprovalTrigger,
+        Denial, Known, Presentation, Reason, Requester, Required, Verdict, Wanted,
+    },
     callers::Caller,
     ids::ApprovalId,
+    limits,
 };
-use guildhall_store::Tx;
-use tokio::sync::watch;
+use guildhall_store::{
+    Tx,
+    approvals::{self, New},
+};
+use guildhall_world::{
+    digests::{Action, Digests},
+    tokens,
+};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
+use super::rows;
 use crate::{Hall, callers};
 
-/// What a gated request brings along.
+/// What a gated request brings along; without `Debug`, because a token is never logged.
 #[derive(Clone, Default)]
 pub struct Presented {
     /// The token of an approval, from the header or the argument.
     pub token: Option<String>,
-    /// Seconds the request may be held; `None` for the usual time.
+    /// Seconds the request may be held, at most [`limits::APPROVAL_HOLD_MAX_S`]; `None` for
+    /// [`limits::APPROVAL_HOLD_DEFAULT_S`].
     pub wait: Option<u32>,
     /// Whether somebody still waits for the answer.
     pub listening: Listening,
@@ -24,13 +42,21 @@ pub struct Presented {
 
 /// Whether somebody still waits for an answer; always, unless it is told otherwise.
 #[derive(Clone, Debug, Default)]
-#[expect(dead_code, reason = "requests are not held yet")]
 pub struct Listening(Option<watch::Receiver<()>>);
 
 impl Listening {
     /// As long as the sender of `line` lives.
     pub fn on(line: watch::Receiver<()>) -> Self {
         Self(Some(line))
+    }
+
+    /// Waits until nobody does.
+    async fn ended(&mut self) {
+        match &mut self.0 {
+            // Nothing is ever sent, so that this ends with the sender.
+            Some(line) => while line.changed().await.is_ok() {},
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -46,44 +72,214 @@ pub enum Permit {
 /// A granted approval on its way to be used.
 #[derive(Debug)]
 pub struct Approved {
-    #[expect(dead_code, reason = "rows are not written yet")]
     id: ApprovalId,
+    /// Whose credential must still count when it is used: a request is held for minutes.
     by: Caller,
 }
 
 impl Hall {
-    /// Lets a gated deed of `by` through.
+    /// Lets a gated deed of `by` through: a person's at once; that of a program or an agent
+    /// when a person approved exactly this, for which it is held as long as it says.
+    ///
+    /// Whatever can be refused without asking a person must be refused before, and again when
+    /// the permit is spent.
     ///
     /// # Errors
-    /// `ApprovalRequired`, `ApprovalDenied`, `TooManyApprovals`.
+    /// `ApprovalRequired`, `ApprovalDenied`, `TooManyApprovals`; `ApprovalExpired` and
+    /// `ApprovalNotPending` when its approval ended while it was held; `AuthRequired` and
+    /// `AgentIdentityUnverified` when its credential did.
     ///
     /// Source: contract 4.5, "Answer to a gated request".
     pub async fn permit(
         &self,
         by: &Caller,
-        _wanted: Wanted,
-        _presented: Presented,
+        wanted: Wanted,
+        presented: Presented,
     ) -> Result<Permit> {
         if rules::is_person(by) {
             return Ok(Permit::Person);
         }
-        Err(Fault::broken(
-            "asking a person",
-            "programs and agents cannot be let in yet",
-        )
-        .into())
+        let (by, now) = (*by, self.now());
+        let digests = self.inner.digests.clone();
+        let token = presented.token;
+        let judged = self
+            .store()
+            .write(move |tx| judge(tx, &digests, &by, wanted, token.as_deref(), now))
+            .await?;
+        let hold_s = presented.wait.unwrap_or(limits::APPROVAL_HOLD_DEFAULT_S);
+        match judged {
+            Judged::Run(id) => Ok(Permit::Approved(Approved { id, by })),
+            Judged::Denied(denial) => Err(Refusal::ApprovalDenied(denial).into()),
+            Judged::TooMany(seconds) => Err(Refusal::TooManyApprovals(seconds).into()),
+            Judged::Answer(required) => Err(Refusal::ApprovalRequired(required).into()),
+            Judged::Wait(required) => {
+                let hold = hold_s.min(limits::APPROVAL_HOLD_MAX_S);
+                self.hold(by, *required, hold, presented.listening).await
+            }
+        }
+    }
+
+    /// Holds a request whose approval is pending until a person decided, its time is over,
+    /// nobody waits for the answer any more, or the server stops.
+    async fn hold(
+        &self,
+        by: Caller,
+        mut required: Required,
+        seconds: u32,
+        mut listening: Listening,
+    ) -> Result<Permit> {
+        let place = self.inner.holds.enter(Requester::of(&by));
+        if seconds == 0 || place.is_none() {
+            return Err(Refusal::ApprovalRequired(Box::new(required)).into());
+        }
+        if !required.reason.is_of_token() {
+            required.reason = Reason::AwaitingDecision;
+        }
+        let id = required.approval.id;
+        let end = Instant::now() + Duration::from_secs(seconds.into());
+        let mut bell = self.inner.holds.listen();
+        let mut stopping = self.tasks().stopping();
+        loop {
+            // It listens before it looks, so that no decision falls between.
+            bell.mark_unchanged();
+            let found = self.store().read(move |db| super::existing(db, id)).await?;
+            let approval = found.value.shown(self.now());
+            match approval.state {
+                ApprovalState::Pending => {}
+                ApprovalState::Granted => return Ok(Permit::Approved(Approved { id, by })),
+                ApprovalState::Denied => {
+                    return Err(Refusal::ApprovalDenied(Denial::of(approval)).into());
+                }
+                ApprovalState::Expired => return Err(Refusal::ApprovalExpired.into()),
+                state @ (ApprovalState::Withdrawn | ApprovalState::Consumed) => {
+                    return Err(Refusal::ApprovalNotPending(state).into());
+                }
+            }
+            tokio::select! {
+                rung = bell.changed() => if rung.is_err() { break },
+                () = sleep_until(end) => break,
+                () = listening.ended() => break,
+                _ = stopping.wait_for(|stop| *stop) => break,
+            }
+        }
+        Err(Refusal::ApprovalRequired(Box::new(required)).into())
     }
 }
 
 impl Permit {
-    /// Uses it up, in the transaction of the deed.
+    /// Uses it up, in the transaction of the deed: of any number of requests with one approval
+    /// one alone gets through.
     ///
     /// # Errors
-    /// `ApprovalExpired`, `ApprovalNotPending` when it counts no more.
+    /// `ApprovalExpired`, `ApprovalNotPending` when it counts no more;
+    /// `AgentIdentityUnverified`, `AuthRequired` when the requester's credential does not.
     pub fn spend(self, tx: &mut Tx<'_>, now: Moment) -> Result<()> {
         match self {
             Self::Person => Ok(()),
-            Self::Approved(Approved { id: _, by }) => callers::require(tx, &by, now),
+            Self::Approved(Approved { id, by }) => {
+                callers::require(tx, &by, now)?;
+                let approval = super::existing(tx, id)?;
+                approval.may_be_used(now)?;
+                let trigger = ApprovalTrigger::Spend;
+                rows::step(tx, &approval, trigger, Some(by.author), "", now)
+            }
         }
+    }
+}
+
+/// What became of a gated request, with what its requester is told.
+enum Judged {
+    Run(ApprovalId),
+    Denied(Denial),
+    TooMany(u64),
+    Answer(Box<Required>),
+    Wait(Box<Required>),
+}
+
+/// Judges a gated request, and asks a person where that is what becomes of it.
+fn judge(
+    tx: &mut Tx<'_>,
+    digests: &Digests,
+    by: &Caller,
+    wanted: Wanted,
+    token: Option<&str>,
+    now: Moment,
+) -> Result<Judged> {
+    callers::require(tx, by, now)?;
+    let requester = Requester::of(by);
+    let digest = digests.of(&Action {
+        capability: wanted.capability.word(),
+        agent: wanted.agent_id,
+        input: &wanted.input,
+        pin: &wanted.pin,
+    })?;
+    let (pending, first_expiry) = approvals::pending_of(tx, requester, now)?;
+    let known = Known {
+        presented: presentation(tx, requester, token)?,
+        open: approvals::open_for(tx, requester, &digest)?,
+        denied: approvals::denied_for(tx, requester, &digest)?,
+        digest,
+        pending,
+    };
+    let digest = known.digest.clone();
+    let answer = |approval: Approval, reason: Reason| -> Result<Box<Required>> {
+        Ok(Box::new(Required {
+            token: digests.approval_token(approval.id)?,
+            approval,
+            reason,
+        }))
+    };
+    Ok(match rules::judge(known, now) {
+        Verdict::Run(id) => Judged::Run(id),
+        Verdict::Denied(denial) => Judged::Denied(denial),
+        Verdict::Wait(approval, reason) => Judged::Wait(answer(*approval, reason)?),
+        Verdict::Answer(approval, reason) => Judged::Answer(answer(*approval, reason)?),
+        Verdict::TooMany => {
+            let left_ms = first_expiry.map_or(0, |end| end.as_millis() - now.as_millis());
+            Judged::TooMany(left_ms.unsigned_abs().div_ceil(1_000).max(1))
+        }
+        Verdict::Ask(reason) => {
+            let id = Hall::new_id(ApprovalId::from_bytes);
+            let token = digests.approval_token(id)?;
+            let new = asked(id, (requester, &token), by, wanted, digest, now);
+            let approval = rows::open(tx, &new, Some(by.author), now)?;
+            Judged::Wait(answer(approval, reason)?)
+        }
+    })
+}
+
+fn presentation(tx: &Tx<'_>, requester: Requester, token: Option<&str>) -> Result<Presentation> {
+    let Some(token) = token else {
+        return Ok(Presentation::None);
+    };
+    // Looked up by its digest, so that time tells nothing of the token.
+    let found = approvals::of_token(tx, requester, &tokens::digest(token))?;
+    Ok(found.map_or(Presentation::Unknown, |found| {
+        Presentation::Of(Box::new(found))
+    }))
+}
+
+fn asked(
+    id: ApprovalId,
+    (requester, token): (Requester, &ApprovalToken),
+    by: &Caller,
+    wanted: Wanted,
+    digest: String,
+    now: Moment,
+) -> New {
+    New {
+        id,
+        kind: ApprovalKind::Capability,
+        capability: wanted.capability,
+        requested_by: by.author,
+        requester: Some((requester, tokens::digest(token.reveal()))),
+        agent_id: wanted.agent_id,
+        session_id: wanted.session_id,
+        digest,
+        summary: rules::summary(&wanted.summary),
+        card: wanted.card,
+        why: wanted.why,
+        requested_at: now,
+        expires_at: now.plus_seconds(limits::APPROVAL_TTL_S),
     }
 }

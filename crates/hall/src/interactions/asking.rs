@@ -14,7 +14,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Rx, Tx,
-    approvals::{self, Whole},
+    interactions::{self as ask_rows, Whole},
     turns,
 };
 use guildhall_world::digests::{Action, Digests};
@@ -64,7 +64,7 @@ pub(crate) fn open(
         return Ok(opening);
     }
     let (kind, tool_call_id) = (asked.kind(), asked.tool_call_id(id));
-    let pending = approvals::pending_of(tx, session.id, now)?;
+    let pending = ask_rows::pending_of(tx, session.id, now)?;
     let is_same_call = |row: &Standing| row.kind == kind && row.tool_call_id == tool_call_id;
     let mut waiting = 0;
     for Whole {
@@ -89,7 +89,7 @@ pub(crate) fn open(
     if let Asked::Permission { options, .. } = asked {
         row.options.clone_from(options);
     }
-    approvals::insert(tx, &row, &card)?;
+    ask_rows::insert(tx, &row, &card)?;
     let interaction = row.shown(card, now);
     let opened = Event::InteractionOpened {
         interaction: interaction.clone(),
@@ -110,7 +110,7 @@ fn decided_before(
     if let Asked::Permission { options, .. } = asked
         && let Some(option) = allowing(options, false, None)
     {
-        let granted = approvals::granted_for(tx, session, digest)?;
+        let granted = ask_rows::granted_for(tx, session, digest)?;
         let live = granted
             .into_iter()
             .find(|row| row.state_at(now) == ApprovalState::Granted);
@@ -122,9 +122,9 @@ fn decided_before(
         }
     }
     let since = now.plus_seconds(-limits::GRANT_TTL_S);
-    match approvals::denied_unheard(tx, session, digest, since)? {
+    match ask_rows::denied_unheard(tx, session, digest, since)? {
         Some(denied) => {
-            approvals::set_consumed_at(tx, denied, Some(now))?;
+            ask_rows::set_consumed_at(tx, denied, Some(now))?;
             Ok(Some(Opening::Refused))
         }
         None => Ok(None),
@@ -146,7 +146,7 @@ pub(crate) fn withdraw_all(
     now: Moment,
 ) -> Result<Vec<ApprovalId>> {
     let mut pending = Vec::new();
-    for mut row in approvals::unfinished(tx, session)? {
+    for mut row in ask_rows::unfinished(tx, session)? {
         if row.state == ApprovalState::Pending {
             pending.push(row.id);
         }
@@ -167,7 +167,7 @@ pub(crate) fn withdraw_pending(
     by: Option<AuthorId>,
     now: Moment,
 ) -> Result<()> {
-    for Whole { mut standing, .. } in approvals::attached(tx, Some(session))? {
+    for Whole { mut standing, .. } in ask_rows::attached(tx, Some(session))? {
         end(tx, &mut standing, by, now)?;
     }
     Ok(())
@@ -185,7 +185,7 @@ pub(crate) fn withdraw_grants(
     by: Option<AuthorId>,
     now: Moment,
 ) -> Result<()> {
-    for mut row in approvals::granted(tx, session)? {
+    for mut row in ask_rows::granted(tx, session)? {
         end(tx, &mut row, by, now)?;
     }
     forget_unheard(tx, session, by, now)
@@ -212,7 +212,7 @@ fn forget_unheard(
     now: Moment,
 ) -> Result<()> {
     let since = now.plus_seconds(-limits::GRANT_TTL_S);
-    approvals::withdraw_used(tx, session, by, since, now)
+    ask_rows::withdraw_used(tx, session, by, since, now)
 }
 
 /// Lets a session's pending asks wait for a person without their agent, because its process or
@@ -235,12 +235,12 @@ pub(crate) fn detach_every(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
 }
 
 fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Moment) -> Result<()> {
-    for Whole { mut standing, card } in approvals::attached(tx, session)? {
+    for Whole { mut standing, card } in ask_rows::attached(tx, session)? {
         // One whose deadline has passed is the chore's.
         if !standing.is_open(now) {
             continue;
         }
-        approvals::detach(tx, standing.id, now)?;
+        ask_rows::detach(tx, standing.id, now)?;
         standing.detached_at = Some(now);
         let interaction = standing.shown(card, now);
         tx.append(now, None, &Event::InteractionDetached { interaction })?;
@@ -262,7 +262,7 @@ pub(crate) fn input_changed(
     now: Moment,
 ) -> Result<()> {
     let id = &call.tool_call_id;
-    let found = approvals::of_call(tx, session.id, id, InteractionKind::ToolCall)?;
+    let found = ask_rows::of_call(tx, session.id, id, InteractionKind::ToolCall)?;
     let Some(mut row) = found.filter(|row| row.is_open(now) && !row.is_detached()) else {
         return Ok(());
     };
@@ -272,11 +272,11 @@ pub(crate) fn input_changed(
     };
     let card = asked.card(session, Some(call));
     row.digest = digest(session, Some(call), &asked, digests)?;
-    let before = approvals::by_id(tx, row.id)?;
+    let before = ask_rows::by_id(tx, row.id)?;
     if before.is_some_and(|before| before.standing.digest == row.digest && before.card == card) {
         return Ok(());
     }
-    approvals::redraw(tx, row.id, &row.digest, &card)?;
+    ask_rows::redraw(tx, row.id, &row.digest, &card)?;
     let interaction = row.shown(card, now);
     tx.append(now, None, &Event::InteractionOpened { interaction })?;
     Ok(())
@@ -287,7 +287,7 @@ pub(crate) fn input_changed(
 /// # Errors
 /// A fault when the store cannot be read.
 pub(crate) fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result<Vec<Interaction>> {
-    let rows = approvals::pending_of(db, session, now)?;
+    let rows = ask_rows::pending_of(db, session, now)?;
     Ok(rows
         .into_iter()
         .map(|row| row.standing.shown(row.card, now))
@@ -347,12 +347,12 @@ pub(super) fn step_silently(
     let Some(before) = row.take(trigger, by, now) else {
         return Ok(false);
     };
-    if !approvals::advance(tx, before, row)? {
+    if !ask_rows::advance(tx, before, row)? {
         return Ok(false);
     }
     match (row.state, trigger) {
-        (ApprovalState::Consumed, _) => approvals::set_consumed_at(tx, row.id, Some(now))?,
-        (_, Trigger::Undelivered) => approvals::set_consumed_at(tx, row.id, None)?,
+        (ApprovalState::Consumed, _) => ask_rows::set_consumed_at(tx, row.id, Some(now))?,
+        (_, Trigger::Undelivered) => ask_rows::set_consumed_at(tx, row.id, None)?,
         _ => {}
     }
     Ok(true)

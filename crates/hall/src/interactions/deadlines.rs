@@ -11,7 +11,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Tx,
-    approvals::{self, Whole},
+    interactions::{self as ask_rows, Whole},
 };
 use tokio::time::MissedTickBehavior;
 
@@ -31,7 +31,7 @@ impl Hall {
     /// Source: contract 3.8.2.
     pub async fn end_due_interactions(&self) -> Result<Option<Moment>> {
         let now = self.now();
-        match self.store().read(approvals::next_deadline).await?.value {
+        match self.store().read(ask_rows::next_deadline).await?.value {
             None => return Ok(None),
             Some(next) if next > now => return Ok(Some(next)),
             Some(_) => {}
@@ -40,7 +40,7 @@ impl Hall {
             .store()
             .write(move |tx| {
                 let expired = end_due(tx, now)?;
-                Ok((expired, approvals::next_deadline(tx)?))
+                Ok((expired, ask_rows::next_deadline(tx)?))
             })
             .await?;
         for row in expired {
@@ -64,16 +64,16 @@ impl Hall {
 
 /// Ends and parks what is due; answers the asks that ended without an answer.
 fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<Standing>> {
-    let mut expired = approvals::expired(tx, now)?;
+    let mut expired = ask_rows::expired(tx, now)?;
     for row in &mut expired {
         asking::step(tx, row, Trigger::Expire, None, now)?;
         sessions::recount(tx, row.session_id, None, now)?;
     }
-    for mut row in approvals::lapsed(tx, now)? {
+    for mut row in ask_rows::lapsed(tx, now)? {
         asking::step(tx, &mut row, Trigger::Expire, None, now)?;
     }
-    for Whole { mut standing, card } in approvals::to_park(tx, now)? {
-        approvals::park(tx, standing.id, now)?;
+    for Whole { mut standing, card } in ask_rows::to_park(tx, now)? {
+        ask_rows::park(tx, standing.id, now)?;
         standing.parked_at = Some(now);
         let interaction = standing.shown(card, now);
         tx.append(now, None, &Event::InteractionParked { interaction })?;

@@ -21,7 +21,7 @@ use guildhall_domain::{
     turns::Turn,
 };
 use guildhall_store::{
-    Seen, Tx, approvals, messages,
+    Seen, Tx, interactions as ask_rows, messages,
     sessions::{hold, is_held},
 };
 use tokio::sync::oneshot;
@@ -74,7 +74,7 @@ impl Hall {
     /// Source: contract 3.8.1.
     pub async fn pending_interactions(&self, by: &AnyCaller) -> Result<Seen<Vec<Listed>>> {
         let (is_human, now) = (by.caller().is_human(), self.now());
-        let list = move |row: approvals::Whole| Listed {
+        let list = move |row: ask_rows::Whole| Listed {
             agent_id: row.standing.agent_id,
             room_id: row.standing.room_id,
             interaction: row.standing.shown(row.card, now),
@@ -84,7 +84,7 @@ impl Hall {
                 if !is_human {
                     return Ok(Vec::new());
                 }
-                Ok(approvals::pending(db, now)?.into_iter().map(list).collect())
+                Ok(ask_rows::pending(db, now)?.into_iter().map(list).collect())
             })
             .await
     }
@@ -135,7 +135,7 @@ impl Hall {
         self.settling(once, move |tx| {
             let call = &ask.tool_call_id;
             let settled = settle(tx, &by, session, call, &Decision::Deny, None, now)?;
-            approvals::set_deny_reason(tx, settled.row.id, &ask.reason)?;
+            ask_rows::set_deny_reason(tx, settled.row.id, &ask.reason)?;
             if ask.tell_agent && !ask.reason.is_empty() {
                 tell_agent(tx, &settled.row, by.author, &ask.reason, now)?;
             }
@@ -273,7 +273,7 @@ impl Hall {
         let now = self.now();
         self.store()
             .write(move |tx| {
-                let Some(whole) = approvals::by_id(tx, id)? else {
+                let Some(whole) = ask_rows::by_id(tx, id)? else {
                     return Ok(());
                 };
                 let (mut row, card) = (whole.standing, whole.card);
@@ -457,7 +457,7 @@ fn reopen(
         return Ok(());
     };
     match tell_in_turn(tx, row, (person, &words), now)? {
-        Some(message) => approvals::set_words(tx, row.id, message),
+        Some(message) => ask_rows::set_words(tx, row.id, message),
         None => Ok(()),
     }
 }
@@ -474,9 +474,9 @@ fn settle(
     now: Moment,
 ) -> Result<Settled> {
     callers::require(tx, by, now)?;
-    let found = approvals::of_call(tx, session, tool_call_id, decision.kind())?;
+    let found = ask_rows::of_call(tx, session, tool_call_id, decision.kind())?;
     let questions = match (&found, decision) {
-        (Some(row), Decision::Answer(_)) => approvals::questions(tx, row.id)?,
+        (Some(row), Decision::Answer(_)) => ask_rows::questions(tx, row.id)?,
         (Some(_) | None, _) => Vec::new(),
     };
     let decided = rules::decide(found.as_ref(), &questions, decision, digest, now)?;
@@ -487,7 +487,7 @@ fn settle(
     sessions::recount(tx, session, Some(by.author), now)?;
     let answer = decided.answer;
     if row.is_detached()
-        && let Some(whole) = approvals::by_id(tx, row.id)?
+        && let Some(whole) = ask_rows::by_id(tx, row.id)?
     {
         reopen(tx, &row, &whole.card, &answer, now)?;
     }

@@ -7,7 +7,7 @@ use guildhall_domain::{
     ids::{SessionId, TurnId},
     sessions::{Session, SessionState, TurnOutcome},
 };
-use guildhall_store::{Tx, approvals, messages, messages::Waiting, sessions};
+use guildhall_store::{Tx, interactions as ask_rows, messages, messages::Waiting, sessions};
 
 use super::{again, messages::remove, touch, turn};
 use crate::{interactions, turns};
@@ -20,7 +20,7 @@ use crate::{interactions, turns};
 ///
 /// Source: contract 3.6.2, 2.10.
 pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<SessionId>> {
-    let told = approvals::words_that_wait(tx, now)?;
+    let told = ask_rows::words_that_wait(tx, now)?;
     let waiting = messages::queues(tx)?;
     let resumed: HashSet<TurnId> = waiting
         .iter()

@@ -21,7 +21,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
-use guildhall_hall::{peers::Peers, tasks::Tasks};
+use guildhall_hall::{approvals::Listening, peers::Peers, tasks::Tasks};
 use hyper::{
     body::{Body as HttpBody, Frame, Incoming, SizeHint},
     server::conn::http1,
@@ -199,6 +199,9 @@ impl House {
         }
         request.extensions_mut().insert(passage.id().clone());
         request.extensions_mut().insert(line.peer(&self.peers));
+        // Dropped with this future, which ends when the client goes away.
+        let (_waiting, waits) = watch::channel(());
+        request.extensions_mut().insert(Listening::on(waits));
         let is_change = !request.method().is_safe();
         let routed = self.router.clone().call(request.map(Body::new));
         let answered = if is_change {

@@ -2,7 +2,12 @@
 //! from the constants that the code reads them by.
 
 use guildhall_domain::{
-    authors::AuthorKind, limits, rooms::RoomKind, sessions::SessionState, turns::TurnState,
+    approvals::{ApprovalKind, ApprovalState},
+    authors::AuthorKind,
+    limits,
+    rooms::RoomKind,
+    sessions::SessionState,
+    turns::TurnState,
     usage::GroupBy,
 };
 use guildhall_hall::sessions::Source;
@@ -52,6 +57,10 @@ schemas! {
     SourceWord = closed(&Source::WORDS);
     /// Where a turn of a room stands.
     TurnStateWord = closed(&TurnState::WORDS);
+    /// Where an approval stands.
+    ApprovalStateWord = closed(&ApprovalState::WORDS);
+    /// What an approval is about.
+    ApprovalKindWord = closed(&ApprovalKind::WORDS);
     /// What usage is summed up under.
     GroupByWord = closed(&GroupBy::WORDS);
     /// Whether commands are looked for now.

@@ -1,0 +1,219 @@
+//! What is asked outside sessions: the list of all kinds, and deciding on deeds. Its verbs stand
+//! among those of `guildhall asks`.
+
+use clap::{Args, ValueEnum, builder::NonEmptyStringValueParser};
+use guildhall_domain::ids::ApprovalId;
+use serde_json::{Value, json};
+
+use super::{
+    args::{self, Once},
+    bodies::given,
+    cards,
+    desk::Desk,
+    failures::Failure,
+    input,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// Which asks to list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct List {
+    /// Only in this state [default: pending]
+    #[arg(long, value_enum)]
+    state: Option<State>,
+    /// Only of this kind
+    #[arg(long, value_enum)]
+    kind: Option<Kind>,
+    /// Only about this agent: its id, its handle, or its name
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Only asked by this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    #[command(flatten)]
+    page: args::Page,
+}
+
+/// Where an ask stands.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum State {
+    /// A person must decide.
+    Pending,
+    /// Allowed, and not used yet.
+    Granted,
+    /// Refused.
+    Denied,
+    /// Nobody decided in time, or it was not used in time.
+    Expired,
+    /// It no longer matters.
+    Withdrawn,
+    /// Allowed and used.
+    Consumed,
+}
+
+/// What an ask is about.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum Kind {
+    /// A deed of a program or an agent.
+    Capability,
+    /// What was allowed before looks different now.
+    Repin,
+    /// An agent wants to use a connector.
+    Access,
+    /// A tool call of a session.
+    ToolCall,
+    /// A question of a session.
+    Question,
+}
+
+/// A yes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Grant {
+    /// The ask's id
+    #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) approval: String,
+    /// The digest of what you saw elsewhere; nothing is shown or asked
+    #[arg(long)]
+    pub(super) digest: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub(super) yes: bool,
+    #[command(flatten)]
+    pub(super) once: Once,
+}
+
+/// A no.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Refuse {
+    /// The ask's id
+    #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) approval: String,
+    /// Why, at most 1000 characters; whoever asks reads it
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: Option<String>,
+    #[command(flatten)]
+    pub(super) once: Once,
+}
+
+/// An ask that is taken back.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Withdraw {
+    /// The ask's id
+    #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
+    approval: String,
+    #[command(flatten)]
+    once: Once,
+}
+
+const LIST: View = View {
+    list: Some("approvals"),
+    id: "/id",
+    columns: &[
+        ("ASK", Cell::At("/id")),
+        ("KIND", Cell::At("/kind")),
+        ("STATE", Cell::At("/state")),
+        ("BY", Cell::At("/requestedBy/displayName")),
+        ("SAYS", Cell::At("/title")),
+        ("WHAT", Cell::At("/summary")),
+        ("UNTIL", Cell::At("/expiresAt")),
+        ("CALL", Cell::At("/card/toolCallId")),
+    ],
+};
+
+const ONE: View = View { list: None, ..LIST };
+
+/// An answer with an approval in it.
+const DECIDED: View = View {
+    list: None,
+    id: "/approval/id",
+    columns: &[
+        ("State", Cell::At("/approval/state")),
+        ("Says", Cell::At("/approval/title")),
+        ("Until", Cell::At("/approval/expiresAt")),
+        ("Id", Cell::At("/approval/id")),
+    ],
+};
+
+pub(super) async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+    let agent = match &ask.agent {
+        Some(named) => Some(desk.agent_id(named).await?),
+        None => None,
+    };
+    let target = Target::new("/api/approvals")
+        .query("state", ask.state.map(word))
+        .query("kind", ask.kind.map(word))
+        .query("agentId", agent)
+        .query("sessionId", ask.session)
+        .page(ask.page);
+    desk.output.show_page(&desk.get(&target).await?, &LIST)
+}
+
+pub(super) async fn show(desk: &Desk, approval: &str) -> Result<(), Failure> {
+    let answer = desk.get(&one(approval)).await?;
+    if desk.output.is_for_people() {
+        return draw(desk, &answer.json()?);
+    }
+    desk.output.show(&answer, &ONE)
+}
+
+pub(super) async fn grant(desk: &Desk, ask: Grant) -> Result<(), Failure> {
+    let digest = match ask.digest {
+        Some(digest) => digest.into(),
+        None => {
+            let found: Value = desk.get(&one(&ask.approval)).await?.json()?;
+            if desk.output.is_for_people() {
+                draw(desk, &found)?;
+            }
+            if !ask.yes {
+                input::agreement("Approve it, this once?")?;
+            }
+            found["digest"].clone()
+        }
+    };
+    let body = json!({ "digest": digest });
+    decide(desk, &ask.approval, "grant", Some(&body), &ask.once).await
+}
+
+pub(super) async fn refuse(desk: &Desk, ask: Refuse) -> Result<(), Failure> {
+    let body = given(json!({ "reason": ask.reason }));
+    decide(desk, &ask.approval, "deny", Some(&body), &ask.once).await
+}
+
+pub(super) async fn withdraw(desk: &Desk, ask: Withdraw) -> Result<(), Failure> {
+    decide(desk, &ask.approval, "withdraw", None, &ask.once).await
+}
+
+async fn decide(
+    desk: &Desk,
+    approval: &str,
+    verb: &str,
+    body: Option<&Value>,
+    once: &Once,
+) -> Result<(), Failure> {
+    let answer = desk.post(&one(approval).then(verb), body, once).await?;
+    desk.output.show(&answer, &DECIDED)
+}
+
+/// Shows a card to people.
+fn draw(desk: &Desk, approval: &Value) -> Result<(), Failure> {
+    let card = cards::of_approval(approval);
+    card.iter().try_for_each(|line| desk.output.line(line))
+}
+
+/// Whether a text can be the id of an approval.
+pub(super) fn is_id(text: &str) -> bool {
+    ApprovalId::parse(text).is_some()
+}
+
+fn one(approval: &str) -> Target {
+    Target::new("/api/approvals").then(approval)
+}
+
+/// A value's word, as the server writes it.
+fn word<V: ValueEnum + Copy>(value: V) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}

@@ -1,0 +1,207 @@
+//! Rows of approvals with their events: each step is one change in a transaction of the
+//! caller's.
+
+use guildhall_domain::{
+    Fault, Moment, Result,
+    approvals::{
+        self as rules, Approval, ApprovalKind, ApprovalState, ApprovalTrigger, Capability,
+    },
+    events::Event,
+    ids::{AgentId, ApprovalId, AuthorId},
+    limits,
+};
+use guildhall_store::{
+    Tx,
+    approvals::{self, New, Step},
+    authors,
+};
+use serde_json::Value;
+
+use crate::Hall;
+
+/// What the server asks about something that was allowed and looks different now.
+pub(crate) struct Repin {
+    /// The agent whose it is.
+    pub(crate) agent_id: AgentId,
+    /// 64 hex digits over what is asked.
+    pub(crate) digest: String,
+    /// One line of what changed.
+    pub(crate) summary: String,
+    /// Old and new, side by side; no secret.
+    pub(crate) card: Value,
+    /// The rules that led to the question, strictest last.
+    pub(crate) why: Vec<String>,
+}
+
+/// Asks the owner whether something that was allowed may go on as it looks now.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 4.5, kind `repin`.
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the gateway to servers asks this when a pin does not fit"
+    )
+)]
+pub(crate) fn ask_again(tx: &mut Tx<'_>, repin: Repin, now: Moment) -> Result<ApprovalId> {
+    let new = New {
+        id: Hall::new_id(ApprovalId::from_bytes),
+        kind: ApprovalKind::Repin,
+        capability: Capability::McpRepin,
+        requested_by: authors::system(tx)?,
+        requester: None,
+        agent_id: Some(repin.agent_id),
+        session_id: None,
+        digest: repin.digest,
+        summary: rules::summary(&repin.summary),
+        card: repin.card,
+        why: repin.why,
+        requested_at: now,
+        expires_at: now.plus_seconds(limits::APPROVAL_TTL_S),
+    };
+    open(tx, &new, None, now).map(|approval| approval.id)
+}
+
+/// Writes a new row with its event.
+pub(super) fn open(
+    tx: &mut Tx<'_>,
+    new: &New,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<Approval> {
+    approvals::insert(tx, new)?;
+    let approval = super::existing(tx, new.id)?;
+    let event = Event::ApprovalRequested {
+        approval: Box::new(approval.clone()),
+    };
+    tx.append(now, by, &event)?;
+    Ok(approval)
+}
+
+/// Withdraws a row that is pending; one whose deadline has passed is left to the chore.
+///
+/// # Errors
+/// Faults.
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the gateway to servers asks this when a pin does not fit"
+    )
+)]
+pub(crate) fn withdraw(
+    tx: &mut Tx<'_>,
+    id: ApprovalId,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    let found = approvals::by_id(tx, id)?.map(|found| found.approval);
+    let pending = found.filter(|found| found.must_be_pending(now).is_ok());
+    match pending {
+        Some(approval) => step(tx, &approval, ApprovalTrigger::Withdraw, by, "", now),
+        None => Ok(()),
+    }
+}
+
+/// Withdraws everything that is asked about an agent, or by it, because it is gone.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 4.5, "agent deleted".
+pub(crate) fn withdraw_about(
+    tx: &mut Tx<'_>,
+    agent: AgentId,
+    author: AuthorId,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    for approval in approvals::pending_about(tx, agent, author)? {
+        if approval.must_be_pending(now).is_ok() {
+            step(tx, &approval, ApprovalTrigger::Withdraw, by, "", now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Moves a row on, compared and set, and tells what became of it. Whether it may is for the
+/// caller to have looked at. What a decision on a `repin` does is done here, in the same
+/// transaction, by the area that asked.
+///
+/// # Errors
+/// A fault when the row takes no such step.
+pub(super) fn step(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    trigger: ApprovalTrigger,
+    by: Option<AuthorId>,
+    deny_reason: &str,
+    now: Moment,
+) -> Result<()> {
+    let broken = || Fault::broken("moving an approval on", "its row takes no such step");
+    let to = approval
+        .state
+        .on(trigger, approval.kind)
+        .ok_or_else(broken)?;
+    let use_until = now.plus_seconds(limits::APPROVAL_USE_AFTER_GRANT_MIN_S);
+    let step = Step {
+        from: approval.state,
+        to,
+        at: now,
+        by,
+        expires_at: (to == ApprovalState::Granted).then(|| approval.expires_at.max(use_until)),
+        deny_reason,
+    };
+    if !approvals::advance(tx, approval.id, &step)? {
+        return Err(broken().into());
+    }
+    let after = super::existing(tx, approval.id)?;
+    for event in told(&after, trigger, now) {
+        tx.append(now, by, &event)?;
+    }
+    Ok(())
+}
+
+/// What is told of a step that led to `after`. A yes that is used as it is given is both.
+fn told(after: &Approval, trigger: ApprovalTrigger, at: Moment) -> Vec<Event> {
+    let (approval_id, agent) = (after.id, after.heard_by());
+    let consumed = Event::ApprovalConsumed {
+        approval_id,
+        at,
+        agent,
+    };
+    match trigger {
+        ApprovalTrigger::Grant | ApprovalTrigger::Deny => {
+            let decided = after
+                .decided_by
+                .clone()
+                .map(|decided_by| Event::ApprovalDecided {
+                    approval_id,
+                    state: after.state,
+                    decided_by,
+                    decided_at: after.decided_at.unwrap_or(at),
+                    deny_reason: after.deny_reason.clone(),
+                    agent,
+                });
+            let is_used = after.state == ApprovalState::Consumed;
+            decided
+                .into_iter()
+                .chain(is_used.then_some(consumed))
+                .collect()
+        }
+        ApprovalTrigger::Spend => vec![consumed],
+        ApprovalTrigger::Expire => vec![Event::ApprovalExpired {
+            approval_id,
+            at,
+            agent,
+        }],
+        ApprovalTrigger::Withdraw => vec![Event::ApprovalWithdrawn {
+            approval_id,
+            at,
+            agent,
+        }],
+    }
+}
