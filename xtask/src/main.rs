@@ -12,8 +12,10 @@
 mod agents;
 mod bench;
 mod ci;
+mod counterparts;
 mod counts;
 mod failure;
+mod pinned;
 mod run;
 mod step;
 mod test;
@@ -81,6 +83,12 @@ const VERBS: &[Verb] = &[
         takes_arguments: true,
         run: agents::run,
     },
+    Verb {
+        name: "counterparts",
+        about: "install the foreign servers that tests speak with: `counterparts install`",
+        takes_arguments: true,
+        run: counterparts::run,
+    },
 ];
 
 fn main() -> ExitCode {
@@ -125,7 +133,7 @@ fn dispatch(words: &[String]) -> Result<()> {
 fn usage() -> String {
     let mut text = String::from("Usage: cargo xtask <verb>\n\n");
     for verb in VERBS {
-        text.push_str(&format!("  {:6} {}\n", verb.name, verb.about));
+        text.push_str(&format!("  {:12} {}\n", verb.name, verb.about));
     }
     text
 }

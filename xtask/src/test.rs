@@ -10,13 +10,14 @@ use serde_json::Value;
 
 use crate::counts::{Counts, Runner};
 use crate::failure::{During, Result};
-use crate::{agents, run, step, tools, web};
+use crate::{agents, counterparts, pinned, run, step, tools, web};
 
 /// Names the server for the page's tests.
 const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
 
-/// The features of the tests: with the real agents.
-pub(crate) const FEATURES: &str = "guildhall/real-agents,guildhall-fake-llm/real-agents";
+/// The features of the tests: with the real agents and the foreign servers.
+pub(crate) const FEATURES: &str =
+    "guildhall/real-agents,guildhall-fake-llm/real-agents,guildhall-world/real-servers";
 
 /// What is built, and what is tested of it.
 const SELECTION: [&str; 6] = [
@@ -44,7 +45,8 @@ const AGENTS_AT_ONCE: &str = "2";
 pub(crate) fn run() -> Result<()> {
     tools::check_node()?;
     let chromium = tools::chromium()?;
-    agents::install()?;
+    pinned::install(&agents::SHELF)?;
+    pinned::install(&counterparts::SHELF)?;
     web::run()?;
     let server = run::built_server("tests: build", &SELECTION)?;
     let counts = rust_tests()? + agent_tests()? + page_tests(&server, &chromium)?;

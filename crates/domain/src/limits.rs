@@ -194,6 +194,26 @@ pub const RUNTIME_CHECK_MAX_S: u64 = 30;
 pub const PROBLEM_CHARS_MAX: usize = 1_000;
 /// Seconds between the steps of stopping a process.
 pub const STOP_GRACE_S: u64 = 2;
+/// Seconds between the steps of stopping the process of a managed MCP server.
+pub const MCP_STOP_GRACE_S: u64 = 5;
+/// Tools of one MCP server.
+pub const MCP_TOOLS_MAX: usize = 512;
+/// Pages in which an MCP server may list its tools.
+pub const MCP_TOOL_PAGES_MAX: usize = 20;
+/// Bytes of one answer of an MCP server: 4 MiB.
+pub const MCP_RESULT_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+/// Bytes of an MCP server's standard error that are kept: 64 KiB.
+pub const MCP_STDERR_KEPT_BYTES: usize = 64 * 1_024;
+/// Seconds an answer of an MCP server may take, renewed by progress: 10 min.
+pub const MCP_CALL_WAIT_S: u64 = 600;
+/// Seconds an answer of an MCP server may take in all: 60 min.
+pub const MCP_CALL_TOTAL_S: u64 = 3_600;
+/// Milliseconds the advisory connect before an entry is stored may take.
+pub const MCP_PROBE_WAIT_MS: u64 = 1_500;
+/// Seconds the test of an entry may take.
+pub const MCP_TEST_WAIT_S: u64 = 20;
+/// Characters of what an MCP server says of a failure that are passed on.
+pub const MCP_UPSTREAM_CHARS_MAX: usize = 400;
 /// Seconds a cancelled turn may take to end.
 pub const CANCEL_GRACE_S: u64 = 10;
 /// Seconds a turn may be silent while no tool is at work: 10 min.

@@ -5,7 +5,7 @@ mod config;
 mod runtimes;
 mod serve;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode, time::Duration};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -50,6 +50,9 @@ enum Verb {
 /// What a keeper keeps.
 #[derive(Debug, Args)]
 struct Keeper {
+    /// Seconds between the steps of ending it
+    #[arg(long, default_value_t = guildhall_domain::limits::STOP_GRACE_S)]
+    grace_s: u64,
     /// The agent's program and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -69,8 +72,9 @@ fn main() -> ExitCode {
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
         Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),
-        Some(Verb::Keeper(Keeper { command })) => {
-            ExitCode::from(guildhall_world::keeper::keep(&command))
+        Some(Verb::Keeper(Keeper { grace_s, command })) => {
+            let grace = Duration::from_secs(grace_s);
+            ExitCode::from(guildhall_world::keeper::keep(&command, grace))
         }
     }
 }

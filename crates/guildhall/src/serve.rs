@@ -356,6 +356,11 @@ fn say_hello(hello: &str) {
 fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("GUILDHALL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    // It writes whole messages, which may hold anything.
+    let filter = match "rmcp=off".parse() {
+        Ok(silence) => filter.add_directive(silence),
+        Err(_) => filter,
+    };
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

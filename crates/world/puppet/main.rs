@@ -8,19 +8,33 @@
     reason = "a puppet says what went wrong by failing"
 )]
 
+mod conforms;
+mod tools;
+
 use std::{
     ffi::OsString,
     io::{BufRead, Write, stdin, stdout},
     process::ExitCode,
+    time::Duration,
 };
 
+use guildhall_world::keeper::{GRACE_ARGUMENT, keep};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let word = args.first().and_then(|word| word.to_str()).unwrap_or("");
-    match word {
-        "keeper" => ExitCode::from(guildhall_world::keeper::keep(&args[2..])),
+    let first = args.first().and_then(|word| word.to_str()).unwrap_or("");
+    match first {
+        "keeper" => {
+            let (words, command) = split(&args[1..]);
+            let grace = match words {
+                [name, seconds] if name == GRACE_ARGUMENT => {
+                    seconds.to_str().unwrap().parse().unwrap()
+                }
+                _ => 2,
+            };
+            ExitCode::from(keep(command, Duration::from_secs(grace)))
+        }
         "exits" => {
             eprintln_bytes(b"the puppet has no strings\n");
             ExitCode::from(3)
@@ -30,12 +44,23 @@ fn main() -> ExitCode {
             for _ in stdin().lock().lines() {}
             ExitCode::SUCCESS
         }
+        "tools" => {
+            let word = |place: usize| args.get(place).and_then(|word| word.to_str());
+            tools::serve(word(1).unwrap(), word(2).unwrap_or(""))
+        }
+        "conforms" => conforms::run(args[1].to_str().unwrap()),
         "agent" => {
             Agent::default().run();
             ExitCode::SUCCESS
         }
         _ => ExitCode::from(2),
     }
+}
+
+/// What stands before `--` and what behind.
+fn split(words: &[OsString]) -> (&[OsString], &[OsString]) {
+    let place = words.iter().position(|word| word == "--").unwrap();
+    (&words[..place], &words[place + 1..])
 }
 
 fn eprintln_bytes(bytes: &[u8]) {

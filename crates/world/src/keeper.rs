@@ -4,7 +4,7 @@
 //!
 //! The only place that waits for any child: the server never does.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 /// The word of the hidden subcommand.
 pub const SUBCOMMAND: &str = "keeper";
@@ -32,6 +32,9 @@ impl KeeperCommand {
     }
 }
 
+/// The argument that says how many seconds lie between the steps of ending what is kept.
+pub const GRACE_ARGUMENT: &str = "--grace-s";
+
 /// Exit code of a keeper that could not do its work.
 const FAILED: u8 = 126;
 /// Exit code when the agent's program could not be started, as shells have it.
@@ -39,12 +42,13 @@ const NOT_STARTED: u8 = 127;
 
 /// Keeps `command` (the program, then its arguments) until it and everything below it has ended.
 ///
-/// Answers the agent's exit code, 128 and the signal when one ended it. Blocks; the process must
+/// When it shall end, its standard input is closed; it gets SIGTERM after `grace`, and everything
+/// below gets SIGKILL after another. Answers the agent's exit code, 128 and the signal when one ended it. Blocks; the process must
 /// have no other children and nothing else to do.
 ///
 /// Source: contract 3.3.2.
-pub fn keep(command: &[OsString]) -> u8 {
-    match imp::keep(command) {
+pub fn keep(command: &[OsString], grace: Duration) -> u8 {
+    match imp::keep(command, grace) {
         Ok(code) => code,
         Err(failure) => {
             complain(&failure.what);
@@ -73,9 +77,9 @@ fn complain(what: &str) {
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
-    use super::{FAILED, Failure, OsString};
+    use super::{Duration, FAILED, Failure, OsString};
 
-    pub(super) fn keep(_: &[OsString]) -> Result<u8, Failure> {
+    pub(super) fn keep(_: &[OsString], _: Duration) -> Result<u8, Failure> {
         Err(Failure {
             code: FAILED,
             what: "agents run on Linux only".to_owned(),
@@ -93,10 +97,8 @@ mod imp {
             unix::process::CommandExt,
         },
         process::Command,
-        time::Duration,
     };
 
-    use guildhall_domain::limits::STOP_GRACE_S;
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
     use rustix::process::{
@@ -109,14 +111,13 @@ mod imp {
         time::timeout,
     };
 
-    use super::{Failure, NOT_STARTED, OsString, failed};
+    use super::{Duration, Failure, NOT_STARTED, OsString, failed};
     use crate::process_tree;
 
-    const STOP_GRACE: Duration = Duration::from_secs(STOP_GRACE_S);
     /// How often the tree is read again while it is being killed.
     const KILL_AGAIN: Duration = Duration::from_millis(20);
 
-    pub(super) fn keep(command: &[OsString]) -> Result<u8, Failure> {
+    pub(super) fn keep(command: &[OsString], grace: Duration) -> Result<u8, Failure> {
         // Taken before anything can happen to it.
         let server = getppid();
         set_child_subreaper(Some(getpid())).map_err(|e| failed("becoming subreaper")(e.into()))?;
@@ -137,7 +138,7 @@ mod imp {
                     return Ok(0);
                 }
                 Ok(Keeper::start(command)?
-                    .see_out(&mut ends, &mut deaths)
+                    .see_out(&mut ends, &mut deaths, grace)
                     .await)
             })
     }
@@ -245,15 +246,15 @@ mod imp {
         }
 
         /// Waits for the agent's end, or brings it about, and leaves nothing alive.
-        async fn see_out(mut self, ends: &mut Ends, deaths: &mut Signals) -> u8 {
+        async fn see_out(mut self, ends: &mut Ends, deaths: &mut Signals, grace: Duration) -> u8 {
             let is_over = tokio::select! {
                 () = self.agent_ends(deaths) => true,
                 () = ends.come() => false,
             };
-            if !is_over && !self.ends_within(deaths, STOP_GRACE).await {
+            if !is_over && !self.ends_within(deaths, grace).await {
                 // An error means that the group is empty.
                 let _ = kill_process_group(self.agent, Signal::TERM);
-                self.ends_within(deaths, STOP_GRACE).await;
+                self.ends_within(deaths, grace).await;
             }
             while !self.is_alone {
                 process_tree::kill_below(std::process::id());

@@ -29,9 +29,11 @@ use super::{
     EndKind, Ended, How, Initialized, LinkError, McpServer, OpenSession, Opened, OptionCategory,
     Piece, PromptEnd, mode_of, reading,
     sessions::{Sessions, Way},
-    tail::Tail,
 };
+use crate::tail::Tail;
 
+/// Bytes of its standard error that are kept.
+const TAIL_BYTES_MAX: usize = 8 * 1_024;
 /// How long a question that the end cut off waits to hear why the process ended.
 const REASON_WAIT: Duration = Duration::from_millis(500);
 
@@ -70,7 +72,7 @@ impl Shared {
             is_over: AtomicBool::new(false),
             ended: watch::Sender::new(None),
             sessions: Sessions::default(),
-            tail: Tail::default(),
+            tail: Tail::keeping(TAIL_BYTES_MAX),
             agent: OnceLock::new(),
         }
     }

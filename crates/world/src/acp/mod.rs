@@ -12,7 +12,6 @@ mod process;
 mod reading;
 mod reply;
 mod sessions;
-mod tail;
 
 use std::{fmt, path::PathBuf};
 

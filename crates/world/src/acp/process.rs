@@ -3,9 +3,7 @@
 use std::{
     fmt,
     future::Future,
-    os::unix::process::ExitStatusExt,
-    pin::{Pin, pin},
-    process::{ExitStatus, Stdio},
+    pin::Pin,
     sync::{Arc, atomic::Ordering},
     task::{Context, Poll},
     time::Duration,
@@ -25,8 +23,7 @@ use guildhall_domain::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    io::{AsyncRead, AsyncWrite},
     sync::mpsc,
     time::timeout,
 };
@@ -38,17 +35,15 @@ use super::{
     link::Shared,
     reading,
 };
-use crate::{environment::AGENT_TOKEN, process_tree, process_tree::Kept};
+use crate::{
+    environment::AGENT_TOKEN,
+    kept::{KeptProcess, Pipes, Start},
+};
 
-/// How long the last words of a process that ended are read.
-const LAST_WORDS: Duration = Duration::from_millis(300);
 /// How long what waits for the agent may take to be written once it shall end.
 const LAST_WRITE: Duration = Duration::from_millis(200);
-/// How long the keeper gets beyond the two graces it gives the agent.
-const KEEPER_GRACE: Duration = Duration::from_secs(1);
 /// Bytes of why a request cannot be read that the agent is told.
 const UNREADABLE_BYTES_MAX: usize = 200;
-const STOP_GRACE: Duration = Duration::from_secs(STOP_GRACE_S);
 
 /// Drives an agent's process until it has ended and nothing of its tree lives any more.
 /// Must be polled for anything to happen; dropped, it lets the keeper end the process.
@@ -79,58 +74,29 @@ impl Future for Running {
 pub async fn launch(
     launch: Launch,
 ) -> Result<(AgentLink, mpsc::Receiver<Said>, Running), LinkError> {
-    let started = |error: &std::io::Error| LinkError::not_started(&launch.program, error);
-    let mut keeper = keeper_command(&launch).spawn().map_err(|e| started(&e))?;
-    let pid = keeper.id().unwrap_or_default();
-    let kept = launch.trees.enter(pid, launch.agent);
-    let pipes = (
-        keeper.stdin.take(),
-        keeper.stdout.take(),
-        keeper.stderr.take(),
-    );
-    let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
-        return Err(started(&std::io::Error::other("no pipes")));
+    let token = launch.env.iter().find(|(name, _)| name == AGENT_TOKEN);
+    let start = Start {
+        program: &launch.program,
+        args: &launch.args,
+        cwd: &launch.cwd,
+        env: &launch.env,
+        keeper: &launch.keeper,
+        agent: launch.agent,
+        trees: &launch.trees,
+        mark: token.map(|(name, value)| format!("{name}={value}")),
+        grace: Duration::from_secs(STOP_GRACE_S),
     };
-    // The keeper waits for one byte.
-    let go = stdin.write_all(b"\n").await;
-    go.map_err(|e| started(&e))?;
-    let shared = Arc::new(Shared::new(pid));
+    let (keeper, pipes) = KeptProcess::start(&start)
+        .await
+        .map_err(|error| LinkError::not_started(&launch.program, &error))?;
+    let shared = Arc::new(Shared::new(keeper.pid()));
     let (said, heard) = mpsc::channel(SAID_MAX);
-    let process = Process {
-        token: launch
-            .env
-            .iter()
-            .find(|(name, _)| name == AGENT_TOKEN)
-            .map(|(name, value)| format!("{name}={value}")),
-        keeper,
-        kept,
-        end: TellEnd(Arc::clone(&shared)),
-    };
+    let end = TellEnd(Arc::clone(&shared));
     let link = AgentLink {
         shared: Arc::clone(&shared),
     };
-    let running = Running(Box::pin(process.run(shared, (stdin, stdout, stderr), said)));
+    let running = Running(Box::pin(run(shared, end, keeper, pipes, said)));
     Ok((link, heard, running))
-}
-
-fn keeper_command(launch: &Launch) -> Command {
-    let mut command = Command::new(&launch.keeper.program);
-    command
-        .args(&launch.keeper.args)
-        .arg("--")
-        .arg(&launch.program)
-        .args(&launch.args)
-        .env_clear()
-        .envs(launch.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&launch.cwd)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // Ctrl+C at the server's terminal is for the server.
-        .process_group(0)
-        // The keeper ends by itself when its pipe closes; a killed one could end nothing.
-        .kill_on_drop(false);
-    command
 }
 
 /// Tells everybody who waits that the process ended, also when nobody drives it any more.
@@ -158,109 +124,32 @@ impl Drop for TellEnd {
     }
 }
 
-struct Process {
-    keeper: Child,
-    /// The agent's token as it stands in the environment of everything it started.
-    token: Option<String>,
+async fn run(
+    shared: Arc<Shared>,
     end: TellEnd,
-    /// The keeper's place among the trees, until nothing below it lives.
-    kept: Kept,
+    keeper: KeptProcess,
+    pipes: Pipes,
+    said: mpsc::Sender<Said>,
+) -> Ended {
+    let flow = Arc::new(Flow::default());
+    let talk = talk(&shared, Arc::clone(&flow), pipes.stdin, pipes.stdout, said);
+    let is_over = || shared.is_over.store(true, Ordering::Release);
+    let over = keeper.see_out(talk, is_over, &shared.tail, pipes.stderr);
+    let over = over.await;
+    let ended = ended(&shared, &flow, over.code);
+    let ended = Ended {
+        kind: if over.is_lost {
+            EndKind::Lost
+        } else {
+            ended.kind
+        },
+        ..ended
+    };
+    end.tell(ended.clone());
+    ended
 }
 
-impl Process {
-    async fn run(
-        mut self,
-        shared: Arc<Shared>,
-        (stdin, stdout, stderr): (ChildStdin, ChildStdout, ChildStderr),
-        said: mpsc::Sender<Said>,
-    ) -> Ended {
-        let flow = Arc::new(Flow::default());
-        let talk = talk(&shared, Arc::clone(&flow), stdin, stdout, said);
-        let mut follow = pin!(follow(&shared, stderr));
-        let mut is_read = false;
-        let (status, is_killed_by_us) = {
-            let mut life = pin!(live(&shared, &mut self.keeper, talk));
-            loop {
-                tokio::select! {
-                    status = life.as_mut() => break status,
-                    () = follow.as_mut(), if !is_read => is_read = true,
-                }
-            }
-        };
-        self.sweep(status);
-        let is_lost = !is_killed_by_us && status.is_some_and(|status| status.signal().is_some());
-        if is_lost {
-            self.kept.is_lost();
-        }
-        if !is_read {
-            // What is not read in time is lost; it only explains.
-            let _ = timeout(LAST_WORDS, follow).await;
-        }
-        let ended = ended(&shared, &flow, status);
-        let ended = Ended {
-            kind: if is_lost { EndKind::Lost } else { ended.kind },
-            ..ended
-        };
-        self.end.tell(ended.clone());
-        ended
-    }
-
-    /// Ends what a keeper left behind that was killed itself: all that carry the agent's token.
-    fn sweep(&self, status: Option<ExitStatus>) {
-        let is_keeper_killed = status.is_none_or(|status| status.signal().is_some());
-        if let Some(token) = &self.token
-            && is_keeper_killed
-        {
-            process_tree::kill_carrying(token);
-        }
-    }
-}
-
-async fn follow(shared: &Shared, stderr: ChildStderr) {
-    shared.tail.follow(stderr).await;
-}
-
-/// Talks until either side ends, then sees the keeper out; answers how that ended, and whether
-/// it had to be killed here.
-async fn live(
-    shared: &Shared,
-    keeper: &mut Child,
-    talk: impl Future<Output = ()>,
-) -> (Option<ExitStatus>, bool) {
-    {
-        let mut talk = pin!(talk);
-        tokio::select! {
-            () = talk.as_mut() => shared.is_over.store(true, Ordering::Release),
-            status = keeper.wait() => {
-                shared.is_over.store(true, Ordering::Release);
-                // What it wrote before it ended is still in the pipe.
-                let _ = timeout(LAST_WORDS, talk).await;
-                return (status.ok(), false);
-            }
-        }
-    }
-    // The pipes are closed now, which is the keeper's sign.
-    if let Ok(status) = timeout(2 * STOP_GRACE + KEEPER_GRACE, keeper.wait()).await {
-        return (status.ok(), false);
-    }
-    // A keeper that is stopped itself cannot end anything.
-    if let Some(pid) = keeper.id() {
-        process_tree::kill_below(pid);
-    }
-    // An error means that it ended already.
-    let _ = keeper.start_kill();
-    match timeout(KEEPER_GRACE, keeper.wait()).await {
-        Ok(status) => (status.ok(), true),
-        Err(_) => (None, true),
-    }
-}
-
-fn ended(shared: &Shared, flow: &Flow, status: Option<ExitStatus>) -> Ended {
-    let code = status.and_then(|status| {
-        status
-            .code()
-            .or_else(|| status.signal().map(|signal| 128 + signal))
-    });
+fn ended(shared: &Shared, flow: &Flow, code: Option<i32>) -> Ended {
     let last_words = shared.tail.shown();
     let told = |what: String| {
         if last_words.is_empty() {

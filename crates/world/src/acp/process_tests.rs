@@ -7,7 +7,7 @@ use std::{
 
 use agent_client_protocol::{Agent, Dispatch, HandleDispatchFrom, Handled};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, BufReader, DuplexStream, duplex};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
 
 use super::*;
 

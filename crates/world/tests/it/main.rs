@@ -8,5 +8,10 @@
 )]
 
 mod acp;
+#[cfg(feature = "real-servers")]
+mod everything;
 mod keeper;
+mod mcp;
+mod mcp_http;
 mod puppets;
+mod servers;

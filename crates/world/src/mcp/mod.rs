@@ -1,0 +1,339 @@
+//! Speaking with an MCP server: a program below its keeper, or an address over Streamable HTTP
+//! or the older two-endpoint transport. Finds out whether a server wants to be greeted, bounds
+//! what it may send, and passes on what it says as it was written. Which servers there are, who
+//! may use them and what their tools may be is `hall`.
+//!
+//! The protocol itself is crate `rmcp`; no type of it leaves this module. It runs tasks of its
+//! own, which end with the connection.
+
+mod answers;
+mod client;
+mod connecting;
+mod ear;
+mod errors;
+mod events;
+mod http_talk;
+mod lines;
+mod pipes;
+mod site;
+mod skim;
+mod two_endpoints;
+
+use std::{fmt, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+
+use guildhall_domain::{ids::AgentId, limits, mcp_tools::ToolDefinition};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+pub use self::{
+    client::Client,
+    connecting::{check, connect},
+    ear::{Notice, Notices, Progress},
+    errors::McpError,
+};
+use crate::{keeper::KeeperCommand, outgoing::Outgoing, process_tree::ProcessTrees};
+
+/// What the caller knows a question by, such as a call of a session.
+pub type Tag = u64;
+
+/// A server and the way to it.
+#[derive(Clone)]
+pub enum Target {
+    /// A program that speaks over its standard streams.
+    Stdio {
+        /// The program, a path or a name looked for in `PATH` of `env`.
+        program: PathBuf,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Its complete environment.
+        env: Vec<(String, String)>,
+        /// The folder it starts in; absolute.
+        cwd: PathBuf,
+        /// The program it is kept by.
+        keeper: KeeperCommand,
+        /// The agent it counts as.
+        agent: Option<AgentId>,
+        /// Where the keeper is entered before the program takes its first step.
+        trees: ProcessTrees,
+    },
+    /// An address that speaks Streamable HTTP.
+    Http(Address),
+    /// An address that speaks the two-endpoint transport of revision 2024-11-05.
+    Sse(Address),
+}
+
+/// Where a server is.
+#[derive(Clone)]
+pub struct Address {
+    /// An absolute `http` or `https` address without user info.
+    pub url: String,
+    /// Headers of every request.
+    pub headers: Vec<(String, String)>,
+    /// A token of a sign-in; with one, an `Authorization` among the headers is dropped.
+    pub bearer: Option<String>,
+    /// The way out.
+    pub outgoing: Outgoing,
+}
+
+impl fmt::Debug for Target {
+    /// Without values, arguments and addresses: each may hold a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio {
+                program,
+                env,
+                cwd,
+                agent,
+                ..
+            } => f
+                .debug_struct("Stdio")
+                .field("program", program)
+                .field("env", &names(env))
+                .field("cwd", cwd)
+                .field("agent", agent)
+                .finish_non_exhaustive(),
+            Self::Http(address) => f.debug_tuple("Http").field(address).finish(),
+            Self::Sse(address) => f.debug_tuple("Sse").field(address).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    /// Without values and the address: each may hold a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Address")
+            .field("headers", &names(&self.headers))
+            .field("has_bearer", &self.bearer.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+fn names(pairs: &[(String, String)]) -> Vec<&str> {
+    pairs.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+/// How a server begins; found out once and then remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// With the `initialize` handshake, as revisions up to 2025-11-25 have it.
+    Handshake,
+    /// Without: each request says all there is to know, as from revision 2026-07-28.
+    Direct,
+}
+
+impl Lifecycle {
+    /// The word it is stored under.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake",
+            Self::Direct => "direct",
+        }
+    }
+
+    /// The one of this word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Handshake, Self::Direct]
+            .into_iter()
+            .find(|lifecycle| lifecycle.word() == word)
+    }
+}
+
+/// A question of a server to a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elicitation {
+    /// The params of `elicitation/create`, as far as they were understood.
+    pub params: Value,
+    /// The questions it may have come from, all that wait for an answer unless it is known.
+    pub tags: Vec<Tag>,
+}
+
+/// What a person did about it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Elicited {
+    /// Answered; null for an address that was opened.
+    Accept(Value),
+    /// Said no.
+    Decline,
+    /// Went away.
+    Cancel,
+}
+
+/// Puts a question to a person. Dropped when the server no longer waits.
+pub type Elicit =
+    Arc<dyn Fn(Elicitation) -> Pin<Box<dyn Future<Output = Elicited> + Send>> + Send + Sync>;
+
+/// What a server may ask back. Sampling is refused always.
+#[derive(Clone, Default)]
+pub struct Hooks {
+    /// The folder named as the only root; absolute.
+    pub root: Option<PathBuf>,
+    /// Whom questions go to; without, the server is told that nobody answers any.
+    pub elicit: Option<Elicit>,
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks")
+            .field("root", &self.root)
+            .field("elicits", &self.elicit.is_some())
+            .finish()
+    }
+}
+
+/// How to connect.
+#[derive(Clone, Copy, Debug)]
+pub struct Greeting {
+    /// How the server begins, where that is known.
+    pub lifecycle: Option<Lifecycle>,
+    /// How long it may take.
+    pub within: Duration,
+}
+
+/// A connection that stands.
+#[derive(Debug)]
+pub struct Connected {
+    /// What can be asked.
+    pub client: Client,
+    /// What it says unasked.
+    pub notices: Notices,
+    /// To be driven until it ends.
+    pub running: Running,
+}
+
+/// What a server said of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerSaid {
+    /// Its name; `""` when it told none.
+    pub name: String,
+    /// Its version; `""` when it told none.
+    pub version: String,
+    /// The revision of the protocol that is spoken.
+    pub revision: String,
+    /// How it begins, to be remembered.
+    pub lifecycle: Lifecycle,
+    /// What it can do, as it was understood.
+    pub capabilities: Value,
+    /// How a model should use it; `""` when it told nothing.
+    pub instructions: String,
+}
+
+/// How a connection ended; of a program, nothing of its tree lives any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// The program's exit code, 128 and the signal when one ended it.
+    pub code: Option<i32>,
+    /// The last it wrote to its standard error, [`limits::MCP_STDERR_KEPT_BYTES`] at most.
+    pub stderr: String,
+    /// Whether it was asked to end.
+    pub is_asked: bool,
+}
+
+/// Drives a connection until it has ended. Must be polled for a program to be seen out and for
+/// questions to be taken back; dropped, it ends the connection.
+#[must_use = "nothing ends in order unless it is driven"]
+pub struct Running(Pin<Box<dyn Future<Output = Ended> + Send>>);
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Running")
+    }
+}
+
+impl Future for Running {
+    type Output = Ended;
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Self::Output> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+/// How long an answer may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Without any progress.
+    pub idle: Duration,
+    /// In all.
+    pub total: Duration,
+}
+
+impl Default for Waits {
+    /// Those of a call. Source: contract 4.10.
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_secs(limits::MCP_CALL_WAIT_S),
+            total: Duration::from_secs(limits::MCP_CALL_TOTAL_S),
+        }
+    }
+}
+
+impl Waits {
+    /// So long and no longer.
+    pub fn at_most(total: Duration) -> Self {
+        Self { idle: total, total }
+    }
+}
+
+/// How something is asked.
+#[derive(Debug, Default)]
+pub struct Asking {
+    /// What the caller knows it by.
+    pub tag: Tag,
+    /// How long the answer may take.
+    pub waits: Waits,
+    /// Where progress goes; what finds no room is dropped.
+    pub progress: Option<mpsc::Sender<Progress>>,
+}
+
+/// What a check of a server showed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// Its tools, or why there are none.
+    pub tools: Result<Vec<ToolDefinition>, McpError>,
+    /// What it said of itself, where it came to that.
+    pub server: Option<ServerSaid>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_printed_of_a_target_holds_no_secret() {
+        let secret = |name: &str| vec![(name.to_owned(), "hush".to_owned())];
+        let stdio = Target::Stdio {
+            program: "server".into(),
+            args: vec!["hush".to_owned()],
+            env: secret("API_KEY"),
+            cwd: "/work".into(),
+            keeper: KeeperCommand::own(),
+            agent: None,
+            trees: ProcessTrees::default(),
+        };
+        let address = Address {
+            url: "https://example.org/?key=hush".to_owned(),
+            headers: secret("X-Key"),
+            bearer: Some("hush".to_owned()),
+            outgoing: Outgoing::open().unwrap(),
+        };
+        let printed = format!(
+            "{stdio:?} {:?} {:?}",
+            Target::Http(address.clone()),
+            Target::Sse(address)
+        );
+        assert!(!printed.contains("hush"), "{printed}");
+        assert!(printed.contains("API_KEY") && printed.contains("X-Key"));
+    }
+
+    #[test]
+    fn a_lifecycle_is_found_by_its_word() {
+        for lifecycle in [Lifecycle::Handshake, Lifecycle::Direct] {
+            assert_eq!(Lifecycle::of_word(lifecycle.word()), Some(lifecycle));
+        }
+        assert_eq!(Lifecycle::of_word("other"), None);
+    }
+}

@@ -1,0 +1,241 @@
+//! Requests to other servers over HTTP/1.1, with TLS by rustls and the certificates this computer
+//! trusts. Never through a proxy, never to another origin than the one that was named, and no
+//! body is read beyond a bound. What is asked and what answers mean is the caller's.
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{
+    Request, Response, StatusCode, Uri,
+    header::{HeaderMap, LOCATION},
+    uri::{Authority, PathAndQuery, Scheme},
+};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+
+/// How long a connection may take to come about.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+/// How long an idle connection is kept.
+const IDLE_KEPT: Duration = Duration::from_secs(60);
+/// Redirects of one request that are followed.
+const REDIRECTS_MAX: usize = 3;
+
+/// The way out. Cheap to clone; all clones share their connections.
+#[derive(Clone)]
+pub struct Outgoing {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Outgoing")
+    }
+}
+
+/// Why a request got no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OutgoingError {
+    /// Nobody answered.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The answer sends us to another origin, which nobody agreed to.
+    #[error("it redirects to another address, {0}")]
+    Elsewhere(String),
+    /// The answer sends us on and on.
+    #[error("it redirects too often")]
+    Circles,
+    /// The answer is longer than the bound.
+    #[error("its answer is too large")]
+    TooLarge,
+}
+
+impl Outgoing {
+    /// A way out that trusts the certificates of this computer. Reads them from the disk.
+    ///
+    /// Where there are none, only `http` addresses can be reached.
+    ///
+    /// # Errors
+    /// When there is no TLS, which is our own mistake.
+    pub fn open() -> io::Result<Self> {
+        let mut roots = RootCertStore::empty();
+        // One that cannot be read or used is not trusted, and the others are.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_WAIT));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_KEPT)
+            .build(connector);
+        Ok(Self { client })
+    }
+
+    /// Sends a request and answers the head of what came back; the body is read by [`read`] or
+    /// piece by piece. Redirects within the origin are followed where they keep the method.
+    ///
+    /// Waits as long as the other side does: callers have their own limits.
+    pub(crate) async fn send(
+        &self,
+        request: Request<Bytes>,
+    ) -> Result<Response<Incoming>, OutgoingError> {
+        let (mut head, body) = request.into_parts();
+        for _ in 0..=REDIRECTS_MAX {
+            let one = Request::from_parts(head.clone(), Full::new(body.clone()));
+            let answer = self.client.request(one).await;
+            let answer = answer.map_err(|error| OutgoingError::Unreachable(deepest(&error)))?;
+            let is_redirect = matches!(
+                answer.status(),
+                StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+            );
+            let Some(place) = location(answer.headers()).filter(|_| is_redirect) else {
+                return Ok(answer);
+            };
+            head.uri =
+                within(&head.uri, place).ok_or_else(|| OutgoingError::Elsewhere(shown(place)))?;
+        }
+        Err(OutgoingError::Circles)
+    }
+}
+
+/// Reads a body of at most `bytes_max` bytes.
+pub(crate) async fn read(mut body: Incoming, bytes_max: usize) -> Result<Vec<u8>, OutgoingError> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = next_piece(&mut body).await? {
+        if bytes.len() + piece.len() > bytes_max {
+            return Err(OutgoingError::TooLarge);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// The next piece of a body; `None` behind its end. Cancel-safe.
+pub(crate) async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, OutgoingError> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| OutgoingError::Unreachable(deepest(&error)))?;
+        if let Ok(piece) = frame.into_data() {
+            return Ok(Some(piece));
+        }
+    }
+    Ok(None)
+}
+
+fn location(headers: &HeaderMap) -> Option<&str> {
+    headers.get(LOCATION)?.to_str().ok()
+}
+
+/// Where an address was meant to lead without what may be a secret in it.
+fn shown(place: &str) -> String {
+    let end = place.find(['?', '#']).unwrap_or(place.len());
+    place.chars().take(end.min(200)).collect()
+}
+
+/// The address that `reference` names when it is met at `base`; `None` when it is none, or one of
+/// another origin.
+///
+/// Dots in the path are left to the other side.
+pub(crate) fn within(base: &Uri, reference: &str) -> Option<Uri> {
+    let reference = reference.split('#').next().unwrap_or_default();
+    if reference.starts_with("//") {
+        return None;
+    }
+    let has_scheme = reference
+        .split(['/', '?'])
+        .next()
+        .is_some_and(|start| start.contains(':'));
+    if has_scheme {
+        let other: Uri = reference.parse().ok()?;
+        return (origin(&other)? == origin(base)?).then_some(other);
+    }
+    let path = base.path();
+    let path = match reference.chars().next() {
+        None => return Some(base.clone()),
+        Some('/') => reference.to_owned(),
+        Some('?') => format!("{path}{reference}"),
+        Some(_) => {
+            let folder = path.rfind('/').map_or(0, |slash| slash + 1);
+            format!("{}{reference}", path.get(..folder).unwrap_or("/"))
+        }
+    };
+    let mut parts = base.clone().into_parts();
+    parts.path_and_query = Some(path.parse::<PathAndQuery>().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+/// Scheme, host and port; `None` for what is no address of a server.
+fn origin(address: &Uri) -> Option<(Scheme, String, u16)> {
+    let scheme = address.scheme()?.clone();
+    let authority: &Authority = address.authority()?;
+    let usual = match scheme.as_str() {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    if authority.as_str().contains('@') {
+        return None;
+    }
+    let host = authority.host().to_ascii_lowercase();
+    Some((scheme, host, authority.port_u16().unwrap_or(usual)))
+}
+
+/// The innermost reason, which says more than those around it.
+fn deepest(error: &dyn std::error::Error) -> String {
+    let mut reason = error;
+    while let Some(inner) = reason.source() {
+        reason = inner;
+    }
+    reason.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_stay_within_their_origin() {
+        let base: Uri = "https://a.example:8443/mcp/sse?x=1".parse().unwrap();
+        let cases = [
+            ("/message?s=1", Some("https://a.example:8443/message?s=1")),
+            ("message", Some("https://a.example:8443/mcp/message")),
+            ("?s=2", Some("https://a.example:8443/mcp/sse?s=2")),
+            ("", Some("https://a.example:8443/mcp/sse?x=1")),
+            ("/a#part", Some("https://a.example:8443/a")),
+            ("https://A.example:8443/b", Some("https://A.example:8443/b")),
+            ("https://a.example/b", None),
+            ("http://a.example:8443/b", None),
+            ("//b.example/c", None),
+            ("https://a.example:8443@b.example/c", None),
+            ("https://u:p@a.example:8443/c", None),
+            ("ftp://a.example:8443/c", None),
+            ("javascript:alert(1)", None),
+        ];
+        for (reference, expected) in cases {
+            let found = within(&base, reference).map(|uri| uri.to_string());
+            assert_eq!(found.as_deref(), expected, "{reference}");
+        }
+    }
+
+    #[test]
+    fn a_usual_port_is_the_same_origin_as_none() {
+        let base: Uri = "https://a.example/mcp".parse().unwrap();
+        let found = within(&base, "https://a.example:443/b").unwrap();
+        assert_eq!(found.to_string(), "https://a.example:443/b");
+    }
+}
