@@ -162,6 +162,11 @@ gates! {
             | Credential::Process,
         ) => settled(caller),
     };
+    /// An agent, whatever it showed; nobody else.
+    Agent = |caller| match caller.identity {
+        Identity::Agent(_) => None,
+        Identity::Owner | Identity::Person(_) => Some(Refusal::AgentTokenRequired),
+    };
     /// The owner at a screen, who decides: no agent, nobody who may be one, and no API key.
     OwnerDecider = |caller| match (caller.identity, caller.credential) {
         _ if !caller.is_human() || caller.is_in_doubt => Some(Refusal::AgentCannotDecide),
@@ -335,6 +340,14 @@ mod tests {
             (caller(agent, token), agents()),
             (caller(agent, Credential::Process), agents()),
         ]
+    }
+
+    #[test]
+    fn what_is_for_agents_lets_in_agents_alone() {
+        for (caller, _) in rows() {
+            let refused = caller.is_human().then_some(Refusal::AgentTokenRequired);
+            assert_eq!(Agent::admit(caller).err(), refused, "{caller:?}");
+        }
     }
 
     #[test]

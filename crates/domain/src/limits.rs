@@ -109,6 +109,8 @@ pub const AGENT_TOKEN_AGE_S: i64 = 30 * 24 * 3_600;
 pub const AGENT_TOKEN_TOUCH_S: i64 = 5 * 60;
 /// Changes one agent may ask for in a minute.
 pub const AGENT_WRITES_PER_MIN: u32 = 240;
+/// Messages to the MCP endpoint that are answered at a time, an agent. Source: contract 4.9.
+pub const MCP_CALLS_IN_FLIGHT_MAX: usize = 16;
 
 /// Entries an export reads at once, so that the longest texts stay few.
 pub const EXPORT_PAGE: u32 = 50;

@@ -216,6 +216,10 @@ pub enum Refusal {
     AuthModeLocal,
     /// Another account has the e-mail address.
     EmailTaken,
+    /// The endpoint is for agents, and this caller is none.
+    AgentTokenRequired,
+    /// As many of the agent's messages are being answered as may be at a time.
+    TooManyCallsAtOnce,
     /// The owner's own account.
     OwnerAccount,
     /// This person has as many API keys as one may have.

@@ -67,6 +67,9 @@ catalogue! {
     AGENT_IDENTITY_UNVERIFIED 401 "Agent identity unverified",
         "The agent's token is unknown, revoked or expired. Restart the agent or mint a new one.",
         "Mint a token under Agents, or leave the header out if you are a person.";
+    AGENT_TOKEN_REQUIRED 401 "Agent token required",
+        "This address is for agents; it takes nobody else for one.",
+        "Send a live agent token as Authorization: Bearer, or call from the agent's own process.";
     AUTH_REQUIRED 401 "Sign-in required",
         "The credential shown is not known here.",
         "Show a credential of this server, or none if you are the owner at this computer.";
@@ -172,6 +175,9 @@ catalogue! {
     METHOD_NOT_ALLOWED 405 "Method not allowed",
         "This address does not take that method.",
         "Use one of the methods named in the Allow header.";
+    NOT_ACCEPTABLE 406 "Not acceptable",
+        "The answer has no form that the header Accept names.",
+        "Accept both application/json and text/event-stream.";
     REQUEST_TIMEOUT 408 "Request timeout",
         "The request did not arrive in time.",
         "Send the head within 10 seconds and the body without long rests.";
@@ -313,6 +319,9 @@ catalogue! {
     RATE_LIMITED 429 "Rate limited",
         "Too many changes or wrong passwords in a short time.",
         "Wait for the seconds named in Retry-After.";
+    TOO_MANY_CALLS_AT_ONCE 429 "Too many calls at a time",
+        "16 messages of this agent are being answered already.",
+        "Wait until one of them is answered.";
     REACTION_RATE_LIMITED 429 "Too many reactions in an hour",
         "An agent adds at most 20 reactions an hour in a room.",
         "Wait for the seconds named in Retry-After.";

@@ -73,6 +73,18 @@ impl ApiError {
     }
 }
 
+impl ApiError {
+    /// What it says, apart from its status.
+    pub(crate) fn envelope(&self) -> ErrorEnvelope {
+        let details = self.more.as_ref().and_then(|more| more.details.clone());
+        ErrorEnvelope {
+            error: self.sentence.to_owned(),
+            code: self.doc.code.to_owned(),
+            details: details.filter(|details| !details.is_null()),
+        }
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let More {
@@ -200,6 +212,7 @@ impl From<Refusal> for ApiError {
                 .saying("The room for attachments is used up; nothing was changed.")
                 .with_details(json!({ "limitBytes": bytes })),
             Refusal::AuthRequired
+            | Refusal::AgentTokenRequired
             | Refusal::NotTheOwner
             | Refusal::SetupRequired
             | Refusal::InvalidCredentials => error.with_header(header::WWW_AUTHENTICATE, BEARER),
@@ -213,6 +226,7 @@ impl From<Refusal> for ApiError {
                 error.with_header(header::RETRY_AFTER, seconds)
             }
             Refusal::TooManyStreams
+            | Refusal::TooManyCallsAtOnce
             | Refusal::Overloaded
             | Refusal::ShuttingDown
             | Refusal::IdempotencyInProgress => error.with_header(header::RETRY_AFTER, 1),
@@ -283,6 +297,8 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::OutsideBoundary => catalogue::OUTSIDE_BOUNDARY,
         Refusal::PermissionDenied => catalogue::PERMISSION_DENIED,
         Refusal::AutonomyNotAcknowledged(_) => catalogue::AUTONOMY_NOT_ACKNOWLEDGED,
+        Refusal::AgentTokenRequired => catalogue::AGENT_TOKEN_REQUIRED,
+        Refusal::TooManyCallsAtOnce => catalogue::TOO_MANY_CALLS_AT_ONCE,
         Refusal::AuthRequired => catalogue::AUTH_REQUIRED,
         Refusal::NotTheOwner => catalogue::NOT_THE_OWNER,
         Refusal::AgentIdentityUnverified => catalogue::AGENT_IDENTITY_UNVERIFIED,

@@ -14,6 +14,7 @@ pub mod form;
 pub mod gates;
 pub mod guards;
 pub mod listener;
+mod mcp;
 pub mod metrics;
 pub mod openapi;
 pub mod origin;

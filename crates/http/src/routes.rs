@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::{Router, extract::Request, response::IntoResponse};
+use axum::{Extension, Router, extract::Request, response::IntoResponse, routing};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, callers, canvas, capabilities, commands,
-        entries, export, interactions, keys, members, messages, operating, reactions, read_cursors,
-        rooms, runtimes, search, session_tasks, sessions, settings, sign_ins, signals, streams,
-        threads, tokens, turns, usage,
+        entries, export, interactions, keys, mcp, members, messages, operating, reactions,
+        read_cursors, rooms, runtimes, search, session_tasks, sessions, settings, sign_ins,
+        signals, streams, threads, tokens, turns, usage,
     },
     catalogue,
     docs::{self, Docs},
     errors::ApiError,
+    mcp::Mcp,
     openapi, page,
     state::State,
 };
@@ -113,12 +114,21 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
 pub fn router(state: State) -> Router {
     let docs = Arc::new(Docs::new(openapi::json(), catalogue::ALL));
     let (documented, _) = documented().split_for_parts();
+    let twins = documented.clone().with_state(state.clone());
     documented
+        .merge(beside(Mcp::new(twins, state.hall.clone())))
         .merge(page::routes())
         .merge(docs::routes(docs))
         .fallback(page::fallback)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state)
+}
+
+/// The routes beside the interface for programs: the protocol's own messages describe them.
+fn beside(mcp: Mcp) -> Router<State> {
+    Router::new()
+        .route("/mcp", routing::post(mcp::answer))
+        .layer(Extension(Arc::new(mcp)))
 }
 
 async fn wrong_method(_request: Request) -> impl IntoResponse {

@@ -13,6 +13,7 @@ pub mod entries;
 pub mod export;
 pub mod interactions;
 pub mod keys;
+pub(crate) mod mcp;
 pub mod members;
 pub mod messages;
 pub mod operating;

@@ -10,8 +10,15 @@ use crate::canvas;
 const TABLE: &str = include_str!("../authority.tsv");
 /// An id that names nothing.
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
-/// Routes of pages, which are no operations of the interface.
-const PAGES: [&str; 4] = ["/", "/assets/{path}", "/docs", "/docs/errors/{code}"];
+/// Routes beside the interface, which are no operations of it: pages, and the endpoint whose
+/// messages describe themselves.
+const BESIDE: [(&str, &str, &str); 5] = [
+    ("GET", "/", "open"),
+    ("GET", "/assets/{path}", "open"),
+    ("GET", "/docs", "open"),
+    ("GET", "/docs/errors/{code}", "open"),
+    ("POST", "/mcp", "agent"),
+];
 
 /// The kinds of callers, in the order of the table's columns.
 const KINDS: [&str; 7] = [
@@ -66,8 +73,8 @@ fn every_operation_has_a_row_with_its_gate_and_no_row_stands_for_nothing() {
             operations.insert((method.to_uppercase(), path.clone(), gate.to_owned()));
         }
     }
-    for page in PAGES {
-        operations.insert(("GET".to_owned(), page.to_owned(), "open".to_owned()));
+    for (method, path, gate) in BESIDE {
+        operations.insert((method.to_owned(), path.to_owned(), gate.to_owned()));
     }
     let named = |row: &Row<'_>| {
         (

@@ -29,6 +29,8 @@ mod handles;
 mod interactions;
 mod interactions_time;
 mod keys;
+mod mcp;
+mod mcp_door;
 mod members;
 mod messages;
 mod openapi;

@@ -1,0 +1,247 @@
+//! The MCP endpoint: what an agent can do in the house, as tools of the Model Context Protocol.
+//! Each tool is another name of a route: a call becomes a request to it through the same router,
+//! from the same peer with the same credential, so a tool adds no rule and skips none.
+//! Source: contract 4.9.
+
+pub(crate) mod calls;
+mod schemas;
+mod table;
+mod twins;
+
+use std::{convert::Infallible, future::pending, pin::pin, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderValue, Request, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use guildhall_hall::{Hall, approvals::Listening};
+use http_body_util::Full;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, Implementation, JsonObject, ListToolsResult,
+        PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerCapabilities,
+        ServerConfig, Tool,
+    },
+    service::{Peer, RequestContext},
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+    },
+};
+use tokio::{
+    sync::watch,
+    time::{Instant, MissedTickBehavior, interval_at, timeout_at},
+};
+use tower::ServiceExt;
+
+use self::{
+    calls::Calls,
+    table::{Tier, ToolRow},
+};
+use crate::{
+    body::BODY_BYTES_MAX,
+    catalogue,
+    errors::{ApiError, internal},
+};
+
+/// How often a client that wants to hear of it is told that a call still waits for a person.
+const PROGRESS_EVERY: Duration = Duration::from_secs(15);
+/// The forms of an answer: one message, or a stream of them.
+const FORMS: &str = "application/json, text/event-stream";
+/// How often is looked whether something is pending no longer.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// What an agent is told of the house when it arrives.
+const INSTRUCTIONS: &str = "guildhall: the house you work in. Read and write its rooms, share \
+    documents on a room's canvas, and ask for tool servers of your own. A refusal is a result \
+    with isError and {error, code, details}.";
+
+/// The endpoint of one server, shared by all requests.
+pub(crate) struct Mcp {
+    service: StreamableHttpService<Arc<House>, NeverSessionManager>,
+    /// How many requests of each agent are being answered.
+    pub(crate) calls: Arc<Calls>,
+}
+
+impl Mcp {
+    /// The endpoint whose tools are answered by `twins`, the router of the interface.
+    pub(crate) fn new(twins: Router, hall: Hall) -> Self {
+        let house = Arc::new(House {
+            tools: table::TOOLS.iter().map(schemas::tool).collect(),
+            twins,
+            hall,
+        });
+        // Without sessions a restart of this server ends no client. Host and Origin are judged by
+        // the guards before any route is looked for.
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_max_request_body_bytes(BODY_BYTES_MAX)
+            .disable_allowed_hosts()
+            .disable_allowed_origins();
+        let served = move || Ok(Arc::clone(&house));
+        Self {
+            service: StreamableHttpService::new(served, Arc::default(), config),
+            calls: Arc::default(),
+        }
+    }
+
+    /// Answers one message, whose body was read within its limits.
+    pub(crate) async fn answer(&self, mut parts: Parts, body: Vec<u8>) -> Response {
+        // A client that names no forms takes both.
+        let forms = parts.headers.entry(header::ACCEPT);
+        forms.or_insert(HeaderValue::from_static(FORMS));
+        let request = Request::from_parts(parts, Full::new(Bytes::from(body)));
+        told(self.service.handle(request).await.map(Body::new))
+    }
+}
+
+/// Gives what the protocol's library refuses in plain text the form of every other refusal.
+fn told(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if !status.is_client_error() && !status.is_server_error()
+        || kind.is_some_and(|kind| kind == "application/json")
+    {
+        return response;
+    }
+    let unreadable = "The body must be one JSON-RPC message of the Model Context Protocol, in a \
+        version that this server knows.";
+    match status {
+        StatusCode::NOT_ACCEPTABLE => ApiError::new(catalogue::NOT_ACCEPTABLE),
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(catalogue::PAYLOAD_TOO_LARGE),
+        _ if status.is_client_error() => ApiError::new(catalogue::BAD_REQUEST).saying(unreadable),
+        _ => internal(),
+    }
+    .into_response()
+}
+
+/// What answers the messages of all agents; it knows none of them from one to the next.
+struct House {
+    tools: Vec<Tool>,
+    /// The interface, asked in place.
+    twins: Router,
+    hall: Hall,
+}
+
+impl ServerHandler for House {
+    fn get_info(&self) -> ServerConfig {
+        let own = Implementation::new("guildhall", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(own)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool = table::TOOLS.iter().find(|tool| tool.name == call.name);
+        let tool = tool.ok_or_else(|| {
+            ErrorData::invalid_params(format!("there is no tool {}", call.name), None)
+        })?;
+        let asked = context.extensions.get::<Parts>().cloned();
+        let asked = asked.ok_or_else(|| ErrorData::internal_error("the request is gone", None))?;
+        let arguments = call.arguments.unwrap_or_default();
+        let answered = self.answer(tool, &arguments, &asked, &context).await;
+        let response = answered.unwrap_or_else(IntoResponse::into_response);
+        let result = twins::result(response).await;
+        Ok(result.unwrap_or_else(|error| twins::broken(&error)).into())
+    }
+}
+
+impl House {
+    /// What the twin of `tool` answers; asked again while it is pending and may be waited for.
+    async fn answer(
+        &self,
+        tool: &ToolRow,
+        arguments: &JsonObject,
+        asked: &Parts,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Response, ApiError> {
+        let progress = context.meta.get_progress_token();
+        let progress = progress.filter(|_| tool.tier == Tier::Destructive);
+        let hears = progress.is_some();
+        let request = || twins::request(tool, arguments, asked, hears);
+        let Some(token) = progress else {
+            let end = Instant::now() + Duration::from_secs(twins::wait_s(tool, arguments).into());
+            loop {
+                let response = self.ask(request()?).await;
+                if Instant::now() >= end {
+                    return Ok(response);
+                }
+                let (is_pending, response) = twins::is_pending(response).await?;
+                if !is_pending {
+                    return Ok(response);
+                }
+                // It never comes about: only the time passes.
+                let _ = timeout_at(end.min(Instant::now() + LOOK_EVERY), pending::<()>()).await;
+            }
+        };
+        // The answer begins with the first word of progress, so that the head of the answer says
+        // nothing of whether somebody still waits: the message itself is taken back then.
+        let (waiting, waits) = watch::channel(());
+        let mut request = request()?;
+        request.extensions_mut().insert(Listening::on(waits));
+        let leaving = async {
+            context.ct.cancelled().await;
+            drop(waiting);
+            pending::<Infallible>().await
+        };
+        tokio::select! {
+            response = telling(&context.peer, token, self.ask(request)) => Ok(response),
+            never = leaving => match never {},
+        }
+    }
+
+    /// Asks the interface, to the end also when the agent goes away meanwhile: what follows a
+    /// change's commit must happen as well.
+    async fn ask(&self, request: Request<Body>) -> Response {
+        let answering = self.twins.clone().oneshot(request);
+        match self.hall.tasks().finish(answering).await {
+            Some(Ok(response)) => response,
+            Some(Err(never)) => match never {},
+            None => internal().into_response(),
+        }
+    }
+}
+
+/// Waits for `asking` and tells the client every now and then that it is still waited for.
+async fn telling(
+    peer: &Peer<RoleServer>,
+    token: ProgressToken,
+    asking: impl Future<Output = Response>,
+) -> Response {
+    let mut asking = pin!(asking);
+    let mut ticks = interval_at(Instant::now() + PROGRESS_EVERY, PROGRESS_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut told = 0_u32;
+    loop {
+        tokio::select! {
+            biased;
+            response = &mut asking => return response,
+            _ = ticks.tick() => {
+                told += 1;
+                let progress = ProgressNotificationParam::new(token.clone(), f64::from(told))
+                    .with_message("A person is asked to approve this.");
+                // A client that went away hears nothing more; the approval stays as it is.
+                let _ = peer.notify_progress(progress).await;
+            }
+        }
+    }
+}

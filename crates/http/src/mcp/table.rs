@@ -1,0 +1,309 @@
+//! The table of tools: of each its name, what it is for, how much it may do, and its twin among
+//! the routes. No tool decides, signs in, or changes who anybody is.
+//! Source: contract 4.9, "Tool".
+
+/// How much an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tier {
+    /// It reads.
+    Observe,
+    /// It can be undone.
+    Act,
+    /// It runs foreign code, spends, or cannot be undone: a person is asked first.
+    Destructive,
+}
+
+/// A tool.
+pub(super) struct ToolRow {
+    /// What it is called by.
+    pub(super) name: &'static str,
+    /// What a person reads in its place.
+    pub(super) title: &'static str,
+    /// What an agent reads before it calls.
+    pub(super) about: &'static str,
+    /// How much it does.
+    pub(super) tier: Tier,
+    /// The route that answers.
+    pub(super) twin: Twin,
+    /// What it takes.
+    pub(super) arguments: &'static [Argument],
+}
+
+/// An operation of the interface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Route {
+    /// Its method, in capitals.
+    pub(super) method: &'static str,
+    /// Its path as the interface document writes it.
+    pub(super) path: &'static str,
+}
+
+/// Which route answers a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Twin {
+    /// One.
+    One(Route),
+    /// The first when the argument of [`Place::Choice`] is true or absent, else the second.
+    Either(Route, Route),
+}
+
+impl Twin {
+    /// The route whose shapes are the tool's.
+    pub(super) fn first(self) -> Route {
+        match self {
+            Self::One(route) | Self::Either(route, _) => route,
+        }
+    }
+}
+
+/// An argument of a tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Argument {
+    /// What the tool calls it.
+    pub(super) name: &'static str,
+    /// Where it stands in the request to the twin.
+    pub(super) place: Place,
+}
+
+/// Where an argument stands in the request to the twin, under the name that it has there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// In the path.
+    Path(&'static str),
+    /// In the query.
+    Query(&'static str),
+    /// In the query, as a boolean.
+    Flag(&'static str),
+    /// In the body, under its own name.
+    Body,
+    /// Nowhere: it chooses between two routes.
+    Choice(&'static str),
+    /// Nowhere: for at most so many seconds the twin is asked again while its answer's `state`
+    /// is `pending`.
+    Wait(u32),
+}
+
+const fn get(path: &'static str) -> Twin {
+    Twin::One(Route {
+        method: "GET",
+        path,
+    })
+}
+
+const fn post(path: &'static str) -> Twin {
+    Twin::One(Route {
+        method: "POST",
+        path,
+    })
+}
+
+const fn path(name: &'static str, there: &'static str) -> Argument {
+    Argument {
+        name,
+        place: Place::Path(there),
+    }
+}
+
+const fn query(name: &'static str) -> Argument {
+    Argument {
+        name,
+        place: Place::Query(name),
+    }
+}
+
+const fn body(name: &'static str) -> Argument {
+    Argument {
+        name,
+        place: Place::Body,
+    }
+}
+
+const ROOM: Argument = path("roomId", "id");
+const APPROVAL: Argument = path("approvalId", "id");
+const ENTRY: Argument = path("entryId", "entryId");
+const DOCUMENT: Argument = path("documentId", "documentId");
+const REACTION: &str = "/api/rooms/{id}/entries/{entryId}/reactions/{emoji}";
+const DOCUMENT_PATH: &str = "/api/rooms/{id}/canvas/{documentId}";
+
+/// Every tool, in the order in which agents read them.
+pub(super) const TOOLS: &[ToolRow] = &[
+    ToolRow {
+        name: "rooms_list",
+        title: "List rooms",
+        about: "Lists the rooms you are a member of: channels and direct messages, with their \
+            members and what you have not read.",
+        tier: Tier::Observe,
+        twin: get("/api/rooms"),
+        arguments: &[
+            query("kind"),
+            Argument {
+                name: "includeArchived",
+                place: Place::Flag("includeArchived"),
+            },
+        ],
+    },
+    ToolRow {
+        name: "room_get",
+        title: "Look at a room",
+        about: "One room: its title, topic, members with their handles, and who works there now.",
+        tier: Tier::Observe,
+        twin: get("/api/rooms/{id}"),
+        arguments: &[ROOM],
+    },
+    ToolRow {
+        name: "room_read",
+        title: "Read a room",
+        about: "Reads a run of a room's entries, oldest first; without `before` the newest. It \
+            does not mark them as read.",
+        tier: Tier::Observe,
+        twin: get("/api/rooms/{id}/entries"),
+        arguments: &[ROOM, query("before"), query("limit")],
+    },
+    ToolRow {
+        name: "room_search",
+        title: "Search rooms",
+        about: "Finds entries of your rooms by their words, newest first.",
+        tier: Tier::Observe,
+        twin: get("/api/search"),
+        arguments: &[query("q"), query("limit")],
+    },
+    ToolRow {
+        name: "room_post",
+        title: "Post in a room",
+        about: "Writes a post in a room you are a member of. `@handle` names a member; an agent \
+            that is named may answer. With `threadRootEntryId` it is a reply in that thread. What \
+            you answer in a turn of a room is posted by itself: post only what is to be said \
+            beside it.",
+        tier: Tier::Act,
+        twin: post("/api/rooms/{id}/entries"),
+        arguments: &[ROOM, body("text"), body("threadRootEntryId")],
+    },
+    ToolRow {
+        name: "room_react",
+        title: "React to an entry",
+        about: "Adds your reaction to an entry, or takes it back with `on: false`.",
+        tier: Tier::Act,
+        twin: Twin::Either(
+            Route {
+                method: "PUT",
+                path: REACTION,
+            },
+            Route {
+                method: "DELETE",
+                path: REACTION,
+            },
+        ),
+        arguments: &[
+            ROOM,
+            ENTRY,
+            path("emoji", "emoji"),
+            Argument {
+                name: "on",
+                place: Place::Choice("Whether the reaction is there afterwards; true."),
+            },
+        ],
+    },
+    ToolRow {
+        name: "canvas_list",
+        title: "List a room's documents",
+        about: "Lists the documents on a room's canvas, the front one first.",
+        tier: Tier::Observe,
+        twin: get("/api/rooms/{id}/canvas"),
+        arguments: &[ROOM],
+    },
+    ToolRow {
+        name: "canvas_get",
+        title: "Look at a document",
+        about: "One document of a room's canvas with its content.",
+        tier: Tier::Observe,
+        twin: get(DOCUMENT_PATH),
+        arguments: &[ROOM, DOCUMENT],
+    },
+    ToolRow {
+        name: "canvas_open",
+        title: "Open a document",
+        about: "Puts a document in front of the others on a room's canvas, for everybody there to \
+            see. What was opened before is opened again under the same id. A file must lie in \
+            your working directory.",
+        tier: Tier::Act,
+        twin: post("/api/rooms/{id}/canvas"),
+        arguments: &[ROOM, body("content"), body("pinned")],
+    },
+    ToolRow {
+        name: "canvas_update",
+        title: "Change a document",
+        about: "Replaces what a document shows, pins it, or moves it to the front: all that is \
+            given, or nothing. While somebody else edits it, it is refused.",
+        tier: Tier::Act,
+        twin: Twin::One(Route {
+            method: "PATCH",
+            path: DOCUMENT_PATH,
+        }),
+        arguments: &[
+            ROOM,
+            DOCUMENT,
+            body("content"),
+            body("pinned"),
+            body("activate"),
+        ],
+    },
+    ToolRow {
+        name: "canvas_editing",
+        title: "Edit a document",
+        about: "Begins, prolongs or ends editing a document. While it lasts, 45 seconds unless \
+            prolonged, nobody else changes the document.",
+        tier: Tier::Act,
+        twin: post("/api/rooms/{id}/canvas/{documentId}/editing"),
+        arguments: &[ROOM, DOCUMENT, body("editing")],
+    },
+    ToolRow {
+        name: "canvas_close",
+        title: "Close a document",
+        about: "Takes a document off a room's canvas; files stay as they are.",
+        tier: Tier::Act,
+        twin: Twin::One(Route {
+            method: "DELETE",
+            path: DOCUMENT_PATH,
+        }),
+        arguments: &[ROOM, DOCUMENT],
+    },
+    ToolRow {
+        name: "approval_status",
+        title: "Look at an approval",
+        about: "Says where something stands that a person must allow before you do it. With \
+            `waitSeconds` it waits for the decision.",
+        tier: Tier::Observe,
+        twin: get("/api/approvals/{id}"),
+        arguments: &[
+            APPROVAL,
+            Argument {
+                name: "waitSeconds",
+                place: Place::Wait(50),
+            },
+        ],
+    },
+    ToolRow {
+        name: "approval_withdraw",
+        title: "Take a request back",
+        about: "Takes back what you asked a person to allow, as long as nobody has decided.",
+        tier: Tier::Act,
+        twin: post("/api/approvals/{id}/withdraw"),
+        arguments: &[APPROVAL],
+    },
+    ToolRow {
+        name: "capabilities_list",
+        title: "List runtimes",
+        about: "Says what each runtime for agents can do, with its permission modes.",
+        tier: Tier::Observe,
+        twin: get("/api/capabilities"),
+        arguments: &[],
+    },
+    ToolRow {
+        name: "commands_list",
+        title: "List slash commands",
+        about: "Lists what can be typed after a slash in a folder within your working directory.",
+        tier: Tier::Observe,
+        twin: get("/api/commands"),
+        arguments: &[query("cwd")],
+    },
+];
