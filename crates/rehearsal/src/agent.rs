@@ -19,10 +19,10 @@ use futures_util::{Sink, Stream};
 use schema::{
     AgentCapabilities, CancelNotification, CloseSessionRequest, CloseSessionResponse, ContentBlock,
     Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest, LoadSessionResponse,
-    NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse,
-    ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
-    SessionNotification, SessionResumeCapabilities, SessionUpdate, SetSessionModeRequest,
-    SetSessionModeResponse, StopReason, Usage,
+    McpServer, NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest,
+    PromptResponse, ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities,
+    SessionCloseCapabilities, SessionNotification, SessionResumeCapabilities, SessionUpdate,
+    SetSessionModeRequest, SetSessionModeResponse, StopReason, Usage,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -32,6 +32,7 @@ use crate::{
     history::{self, History, Record},
     modes::Mode,
     ports::{Ending, Peer, Ports},
+    servers::ToolServers,
     tools::Workspace,
     turn::{self, Turn},
 };
@@ -42,6 +43,8 @@ pub(crate) struct Session {
     pub(crate) id: String,
     /// Its folder.
     pub(crate) workspace: Workspace,
+    /// The tool servers it was given when it was opened last.
+    pub(crate) servers: ToolServers,
     // Std mutexes: held for a few assignments or the writing of one file, never over an await.
     record: Mutex<Record>,
     mode: Mutex<Mode>,
@@ -50,10 +53,11 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn open(record: Record) -> io::Result<Self> {
+    fn open(record: Record, servers: Vec<McpServer>) -> io::Result<Self> {
         Ok(Self {
             id: record.id.clone(),
             workspace: Workspace::at(&record.cwd)?,
+            servers: ToolServers::of(record.cwd.clone(), servers),
             record: Mutex::new(record),
             mode: Mutex::new(Mode::default()),
             is_busy: AtomicBool::new(false),
@@ -196,7 +200,7 @@ impl Agent {
             cwd: ask.cwd,
             ..Record::default()
         };
-        let session = self.opened(record)?;
+        let session = self.opened(record, ask.mcp_servers)?;
         // Without its history an agent still works, so a full disk is no reason to refuse.
         let _ = session.with(|record| self.history.keep(record));
         Ok(NewSessionResponse::new(session.id.clone()).modes(session.mode().state()))
@@ -207,7 +211,7 @@ impl Agent {
         ask: LoadSessionRequest,
         client: &ConnectionTo<Peer>,
     ) -> Result<LoadSessionResponse, Error> {
-        let session = self.reopened(&ask.session_id.to_string(), ask.cwd)?;
+        let session = self.reopened(&ask.session_id.to_string(), ask.cwd, ask.mcp_servers)?;
         for update in session.with(|record| record.updates.clone()) {
             let update: SessionUpdate = serde_json::from_value(update)?;
             client.send_notification(SessionNotification::new(session.id.clone(), update))?;
@@ -216,12 +220,17 @@ impl Agent {
     }
 
     fn resume(&self, ask: ResumeSessionRequest) -> Result<ResumeSessionResponse, Error> {
-        let session = self.reopened(&ask.session_id.to_string(), ask.cwd)?;
+        let session = self.reopened(&ask.session_id.to_string(), ask.cwd, ask.mcp_servers)?;
         Ok(ResumeSessionResponse::new().modes(session.mode().state()))
     }
 
     /// Takes up a session where it was stored last; the mode is the default again.
-    fn reopened(&self, id: &str, cwd: PathBuf) -> Result<Arc<Session>, Error> {
+    fn reopened(
+        &self,
+        id: &str,
+        cwd: PathBuf,
+        servers: Vec<McpServer>,
+    ) -> Result<Arc<Session>, Error> {
         let open = held(&self.sessions).get(id).cloned();
         let record = match open {
             Some(session) => Some(session.with(|record| record.clone())),
@@ -233,12 +242,13 @@ impl Agent {
                 format!("there is no session {id}"),
             )
         })?;
-        self.opened(Record { cwd, ..record })
+        self.opened(Record { cwd, ..record }, servers)
     }
 
-    fn opened(&self, record: Record) -> Result<Arc<Session>, Error> {
+    fn opened(&self, record: Record, servers: Vec<McpServer>) -> Result<Arc<Session>, Error> {
         let cwd = record.cwd.clone();
-        let session = Session::open(record).map_err(|error| refused_folder(&cwd, &error))?;
+        let session =
+            Session::open(record, servers).map_err(|error| refused_folder(&cwd, &error))?;
         let session = Arc::new(session);
         held(&self.sessions).insert(session.id.clone(), Arc::clone(&session));
         Ok(session)

@@ -32,6 +32,12 @@ pub(crate) enum Tool {
     RunCommand {
         command: Vec<String>,
     },
+    CallMcp {
+        server: String,
+        tool: String,
+        #[serde(default)]
+        arguments: Map<String, Value>,
+    },
     AskPerson {
         question: String,
         #[serde(default)]
@@ -182,11 +188,12 @@ impl Call {
 }
 
 impl Tool {
-    /// How far it reaches.
+    /// How far it reaches, as far as it tells by itself: what a tool server's tool does, the
+    /// server says.
     pub(crate) fn reach(&self) -> Reach {
         match self {
             Self::WriteFile { .. } | Self::EditFile { .. } => Reach::Edits,
-            Self::RunCommand { .. } => Reach::Runs,
+            Self::RunCommand { .. } | Self::CallMcp { .. } => Reach::Runs,
             Self::ReadFile { .. }
             | Self::AskPerson { .. }
             | Self::TodoWrite { .. }
@@ -210,7 +217,7 @@ impl Tool {
             Self::WriteFile { .. } | Self::EditFile { .. } => ToolKind::Edit,
             Self::RunCommand { .. } => ToolKind::Execute,
             Self::TodoWrite { .. } | Self::TaskCreate(_) | Self::TaskUpdate(_) => ToolKind::Think,
-            Self::AskPerson { .. } => ToolKind::Other,
+            Self::AskPerson { .. } | Self::CallMcp { .. } => ToolKind::Other,
         }
     }
 
@@ -221,6 +228,7 @@ impl Tool {
             Self::WriteFile { path, .. } => format!("Write {path}"),
             Self::EditFile { path, .. } => format!("Edit {path}"),
             Self::RunCommand { command } => format!("Run {}", command.join(" ")),
+            Self::CallMcp { server, tool, .. } => format!("Call {tool} of {server}"),
             Self::AskPerson { question, .. } => format!("Ask: {question}"),
             Self::TodoWrite { .. } => "Update the todo list".to_owned(),
             Self::TaskCreate(task) => format!("Create task: {}", task.subject),

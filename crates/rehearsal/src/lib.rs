@@ -11,6 +11,7 @@ pub mod directives;
 mod history;
 mod modes;
 mod ports;
+mod servers;
 mod tools;
 mod turn;
 

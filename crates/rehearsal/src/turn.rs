@@ -24,7 +24,7 @@ use crate::{
     clock,
     directives::{self, Directive, Figures, StopReason},
     history::{History, Remembered},
-    modes::{Mode, Verdict},
+    modes::{Mode, Reach, Verdict},
     ports::{Mischief, Peer},
     tools::Outcome,
 };
@@ -300,7 +300,11 @@ impl<'a> Turn<'a> {
         is_bare: bool,
         number: u64,
     ) -> Result<Result<(), String>, Error> {
-        match self.session.mode().verdict(call.tool.reach()) {
+        let reach = match self.reach(call).await {
+            Ok(reach) => reach,
+            Err(why) => return Ok(Err(why)),
+        };
+        match self.session.mode().verdict(reach) {
             Verdict::Go => return Ok(Ok(())),
             Verdict::Refuse => {
                 return Ok(Err("Plan mode only reads: nothing was done.".to_owned()));
@@ -336,6 +340,18 @@ impl<'a> Turn<'a> {
         Ok(Ok(()))
     }
 
+    /// How far a call reaches; a tool server is asked for what it says of its tool.
+    async fn reach(&mut self, call: &Call) -> Result<Reach, String> {
+        let Tool::CallMcp { server, tool, .. } = &call.tool else {
+            return Ok(call.tool.reach());
+        };
+        let asking = self.session.servers.reach(server, tool);
+        let cancelled = || Err("Cancelled: nothing was done.".to_owned());
+        self.unless_cancelled(asking)
+            .await
+            .unwrap_or_else(cancelled)
+    }
+
     async fn carried_out(&mut self, call: &Call) -> Result<Outcome, Error> {
         let started = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
         self.tell(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
@@ -355,6 +371,17 @@ impl<'a> Turn<'a> {
                 let running = workspace.run(command);
                 let cancelled = || Outcome::failed("Cancelled: the program was killed.");
                 self.unless_cancelled(running)
+                    .await
+                    .unwrap_or_else(cancelled)
+            }
+            Tool::CallMcp {
+                server,
+                tool,
+                arguments,
+            } => {
+                let calling = self.session.servers.call(server, tool, arguments);
+                let cancelled = || Outcome::failed("Cancelled: the answer was not waited for.");
+                self.unless_cancelled(calling)
                     .await
                     .unwrap_or_else(cancelled)
             }
@@ -527,7 +554,7 @@ fn result(call: &Call, outcome: &Outcome) -> SessionUpdate {
         .status(status)
         .raw_output(outcome.raw.clone());
     // A finished edit keeps its difference; everything else shows what came of it.
-    if !(outcome.is_done && call.tool.reach() == crate::modes::Reach::Edits) {
+    if !(outcome.is_done && call.tool.reach() == Reach::Edits) {
         fields = fields.content(vec![calls::text_content(&outcome.text)]);
     }
     SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call.id.clone(), fields))
