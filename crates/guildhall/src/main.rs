@@ -1,5 +1,6 @@
 //! The guildhall binary: the server and every verb of its command line.
 
+mod bridge;
 mod cli;
 mod config;
 mod runtimes;
@@ -42,9 +43,19 @@ enum Verb {
     /// Serves as the scripted agent over standard input and output; started by the server
     #[command(hide = true)]
     RehearsalAgent,
+    /// Serves as one tool server of an agent's session; agents call it
+    #[command(name = guildhall_hall::launching::BRIDGE, hide = true)]
+    Bridge(Bridge),
     /// Keeps one agent's process; the server calls it
     #[command(name = guildhall_world::keeper::SUBCOMMAND, hide = true)]
     Keeper(Keeper),
+}
+
+/// Which tool server a bridge leads to.
+#[derive(Debug, Args)]
+struct Bridge {
+    /// Its name; `guildhall` is the house's own
+    name: String,
 }
 
 /// What a keeper keeps.
@@ -72,6 +83,7 @@ fn main() -> ExitCode {
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
         Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),
+        Some(Verb::Bridge(Bridge { name })) => bridge::run(&name),
         Some(Verb::Keeper(Keeper { grace_s, command })) => {
             let grace = Duration::from_secs(grace_s);
             ExitCode::from(guildhall_world::keeper::keep(&command, grace))

@@ -128,6 +128,8 @@ async fn serve(config: Config) -> Result<(), ServeError> {
             url: format!("http://{}", here(address)),
             environment: environment::of_server(),
             keeper: KeeperCommand::own(),
+            // Not `/proc/self/exe`: it is the agent that starts it, whose program is another.
+            bridge: std::env::current_exe()?,
         },
         places: config.places,
         auth: match &local_token {

@@ -1,15 +1,24 @@
 //! Launching: what every agent process is started with, whoever starts it.
 
-use std::{collections::BTreeMap, fmt, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use guildhall_domain::{ids::AgentId, runtimes::Profile};
 use guildhall_world::{
-    acp::Launch,
+    acp::{Launch, McpServer},
     environment::{self, Sources},
     keeper::KeeperCommand,
 };
 
 use crate::Hall;
+
+/// The word of the hidden subcommand that agents start as a tool server.
+pub const BRIDGE: &str = "bridge";
+/// What agents know the house's own tool server by.
+pub const OWN_TOOL_SERVER: &str = "guildhall";
 
 /// What the server hands to the agents it starts.
 #[derive(Clone)]
@@ -20,6 +29,8 @@ pub struct Launching {
     pub environment: BTreeMap<String, String>,
     /// The program agents are kept by.
     pub keeper: KeeperCommand,
+    /// The program that agents start with [`BRIDGE`]; absolute.
+    pub bridge: PathBuf,
 }
 
 impl fmt::Debug for Launching {
@@ -29,11 +40,27 @@ impl fmt::Debug for Launching {
             .field("url", &self.url)
             .field("environment", &self.environment.keys())
             .field("keeper", &self.keeper)
+            .field("bridge", &self.bridge)
             .finish()
     }
 }
 
 impl Hall {
+    /// The tool server through which the agent of a session reaches the house, with the
+    /// session's token in its environment: other users see what a program is called with.
+    pub(crate) fn own_tool_server(&self, token: &str) -> McpServer {
+        let launching = &self.inner.launching;
+        McpServer::Stdio {
+            name: OWN_TOOL_SERVER.to_owned(),
+            command: launching.bridge.clone(),
+            args: vec![BRIDGE.to_owned(), OWN_TOOL_SERVER.to_owned()],
+            env: vec![
+                (environment::URL.to_owned(), launching.url.clone()),
+                (environment::AGENT_TOKEN.to_owned(), token.to_owned()),
+            ],
+        }
+    }
+
     /// How `program` is started in `cwd` as `agent`, with its token; a check of a runtime is
     /// nobody and has none.
     pub(crate) fn launch(

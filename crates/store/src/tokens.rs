@@ -116,6 +116,19 @@ pub fn revoke(tx: &mut Tx<'_>, id: TokenId, now: Moment) -> Result<bool> {
     Ok(touched > 0)
 }
 
+/// The tokens not revoked yet that the server minted for a session.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn spawned_of_session(db: &Rx<'_>, session: SessionId) -> Result<Vec<TokenId>> {
+    db.all(
+        "SELECT id FROM tokens WHERE origin = 'spawn' AND revoked_at IS NULL AND session_id = $1
+         ORDER BY id",
+        [session.as_bytes()],
+        |row| rows::id(row, 0, TokenId::from_bytes),
+    )
+}
+
 /// Revokes every token that a process was started with; answers those that were not revoked
 /// before, with their agents.
 ///

@@ -206,6 +206,7 @@ impl TestHall {
                     program: self.programs().join("guildhall"),
                     args: vec![keeper::SUBCOMMAND.into()],
                 },
+                bridge: self.programs().join("guildhall"),
             },
             places: Places::new(Some(self.home()), None, None),
             auth: match self.options.mode {

@@ -4,9 +4,9 @@
 use super::{Axis, Mode, NativeMode, Probed, Profile, REHEARSAL, Transcript, modes};
 use crate::Refusal;
 
-/// Whether sessions are handed servers of tools. No agent is handed any yet, and a capability
-/// is true only where it is shown to work.
-const HANDS_TOOL_SERVERS_OVER: bool = false;
+/// Whether sessions are handed the tool servers of their agents, beside the house's own. No agent
+/// is handed any yet, and a capability is true only where it is shown to work.
+const HANDS_MANAGED_SERVERS_OVER: bool = false;
 
 /// What a runtime can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub fn capabilities(profile: &Profile, probed: Option<&Probed>) -> Capabilities 
         supports_cost_tracking: flags.cost_tracking,
         supports_resume: flags.resume,
         supports_mcp: flags.tool_servers,
-        supports_managed_mcp_servers: flags.tool_servers,
+        supports_managed_mcp_servers: flags.managed_tool_servers,
         supports_question_prompt: flags.question_prompt,
         supports_plugins: false,
         default_mode: modes
@@ -147,6 +147,7 @@ struct Flags {
     cost_tracking: bool,
     resume: bool,
     tool_servers: bool,
+    managed_tool_servers: bool,
     question_prompt: bool,
 }
 
@@ -161,7 +162,8 @@ impl Flags {
             tool_approval: speaks,
             cost_tracking: is(&["claude-code", "opencode", REHEARSAL]),
             resume: probed.map_or(is_shown, |probed| probed.load_session || probed.resume),
-            tool_servers: speaks && HANDS_TOOL_SERVERS_OVER,
+            tool_servers: speaks,
+            managed_tool_servers: speaks && HANDS_MANAGED_SERVERS_OVER,
             question_prompt: is(&["claude-code", REHEARSAL]),
         }
     }

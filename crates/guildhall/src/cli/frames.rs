@@ -6,18 +6,18 @@ const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// One frame.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// The position it moves the reader to.
-    pub(super) id: Option<u64>,
+    pub(crate) id: Option<u64>,
     /// Its name; empty for a frame without data.
-    pub(super) event: String,
+    pub(crate) event: String,
     /// Its data; `None` when it only moves the position.
-    pub(super) data: Option<String>,
+    pub(crate) data: Option<String>,
 }
 
 /// Makes frames out of bytes.
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     /// The line that has not ended yet.
     line: Vec<u8>,
     /// The frame that has not ended yet.
@@ -26,14 +26,14 @@ pub(super) struct Frames {
 
 /// The stream holds something that no frame can be.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(crate) struct TooLong;
 
 impl Frames {
     /// The frames that `bytes` complete.
     ///
     /// # Errors
     /// [`TooLong`] when a frame does not end within 64 MiB.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, TooLong> {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, TooLong> {
         let mut frames = Vec::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let held = self.frame.data.as_ref().map_or(0, String::len);

@@ -24,7 +24,7 @@ mod events;
 mod export;
 mod failures;
 mod files;
-mod frames;
+pub(crate) mod frames;
 mod input;
 mod keys;
 mod members;

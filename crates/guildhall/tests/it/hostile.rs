@@ -453,7 +453,10 @@ impl<'a> Stage<'a> {
         let agents = agents.iter().map(|agent| {
             let id = text(agent, "id");
             let tokens = self.get(&format!("/api/agents/{id}/tokens"));
-            let tokens = part(&tokens["tokens"], &["id", "label", "revokedAt"]);
+            // The server mints one for each session that it opens, that of the attack as well.
+            let tokens = tokens["tokens"].as_array().unwrap().iter();
+            let minted = tokens.filter(|token| token["sessionId"].is_null()).cloned();
+            let tokens = part(&minted.collect(), &["id", "label", "revokedAt"]);
             let fields = ["id", "name", "handle", "permissionMode", "state", "rev"];
             json!([part(&json!([agent]), &fields), tokens])
         });

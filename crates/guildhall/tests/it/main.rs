@@ -7,6 +7,7 @@
     reason = "a test says what went wrong by failing"
 )]
 
+mod bridge;
 mod cli_accounts;
 mod cli_agents;
 mod cli_asks;

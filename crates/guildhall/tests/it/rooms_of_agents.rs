@@ -8,14 +8,14 @@ use crate::workspace::Workspace;
 const EDIT: &str = r#"#call edit_file {"path":"notes.md","old":"red","new":"green"}"#;
 
 /// A room, and what a person does there.
-struct Room {
-    t: Workspace,
-    id: String,
+pub(crate) struct Room {
+    pub(crate) t: Workspace,
+    pub(crate) id: String,
 }
 
 impl Room {
     /// An empty room; the agents work in the workspace's folder.
-    fn open(what: &str) -> Self {
+    pub(crate) fn open(what: &str) -> Self {
         let t = Workspace::open(what);
         t.write("notes.md", "red\n");
         let ask = json!({"kind": "channel", "title": "Ops"});
@@ -36,7 +36,7 @@ impl Room {
     }
 
     /// Registers an agent and takes it into the room; answers its author.
-    fn agent(&self, name: &str, mode: &str) -> String {
+    pub(crate) fn agent(&self, name: &str, mode: &str) -> String {
         let folder = self.t.folder.parent().unwrap().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("notes.md"), "red\n").unwrap();
@@ -54,7 +54,7 @@ impl Room {
     }
 
     /// Posts these lines; answers the post and its turns.
-    fn post(&self, lines: &[&str]) -> Value {
+    pub(crate) fn post(&self, lines: &[&str]) -> Value {
         self.reply(lines, &Value::Null)
     }
 
@@ -65,7 +65,7 @@ impl Room {
     }
 
     /// Waits until a turn stands there; answers it.
-    fn stands(&self, id: &Value, state: &str) -> Value {
+    pub(crate) fn stands(&self, id: &Value, state: &str) -> Value {
         self.turn(|turn| turn["id"] == *id && turn["state"] == state)
     }
 
@@ -91,7 +91,7 @@ impl Room {
     }
 
     /// What agents posted.
-    fn replies(&self) -> Vec<Value> {
+    pub(crate) fn replies(&self) -> Vec<Value> {
         let mut entries = self.entries();
         entries.retain(|entry| !entry["turnId"].is_null());
         entries
@@ -107,7 +107,7 @@ impl Room {
     }
 
     /// Says yes to what waits.
-    fn approve(&self, ask: &Value) {
+    pub(crate) fn approve(&self, ask: &Value) {
         let body = json!({"toolCallId": ask["toolCallId"], "digest": ask["digest"]});
         let session = text(&ask["sessionId"]);
         assert_eq!(self.t.decide(&session, "approve", &body).0, 200);

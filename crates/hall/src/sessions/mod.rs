@@ -1,6 +1,7 @@
 //! Sessions: opening one with an agent, finding it again, changing and closing it.
 //! What runs in them is `driver`, what is said is `messages`.
 
+mod credentials;
 mod driver;
 mod fold;
 mod live;
@@ -302,6 +303,7 @@ pub(crate) fn close(
     messages::clear_queue(tx, &session, actor, now)?;
     let ended = interactions::withdraw_all(tx, session.id, actor, now)?;
     turn::interrupt(tx, &session, TurnOutcome::Cancelled, now)?;
+    credentials::revoke_of_session(tx, session.agent_id, session.id, now)?;
     let closed = Session {
         state: SessionState::Closed,
         state_reason: String::new(),

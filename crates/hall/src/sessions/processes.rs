@@ -5,7 +5,7 @@ mod desk;
 mod places;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -13,25 +13,21 @@ use std::{
 
 use guildhall_domain::{
     Error, Moment, Refusal, Result,
-    agents::{Agent, AgentState},
+    agents::Agent,
     commands::AgentCommand,
     events::Event,
-    ids::{AgentId, SessionId, TokenId},
+    ids::{AgentId, SessionId},
     limits,
-    tokens::{Token, TokenOrigin},
 };
-use guildhall_store::{Tx, agents, tokens as token_rows};
-use guildhall_world::{
-    acp::{self, AgentLink, Ended, Initialized, Launch, Said},
-    tokens as secrets,
-};
+use guildhall_store::{Tx, agents};
+use guildhall_world::acp::{self, AgentLink, Ended, Initialized, Launch, Said};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::{
     desk::Desk,
     places::{Living, Start, Step},
 };
-use crate::{Hall, tokens};
+use crate::Hall;
 
 pub(crate) use self::places::{Processes, Use};
 
@@ -58,6 +54,8 @@ pub(super) struct Process {
 #[derive(Default)]
 struct Seats {
     by_session: HashMap<SessionId, Seat>,
+    /// The sessions that were to be opened here, whose tokens end with the process.
+    known: HashSet<SessionId>,
     /// Who listens to a session, by the agent's id of it.
     inboxes: HashMap<String, (SessionId, mpsc::Sender<Said>)>,
     /// Commands that were reported before their session had its seat, by the agent's id of it: an
@@ -118,6 +116,11 @@ impl Process {
     /// The commands that the agent reported before its session had its seat.
     pub(super) fn early_commands(&self, native: &str) -> Option<Vec<AgentCommand>> {
         lock(&self.seats).early.remove(native)
+    }
+
+    /// Notes that a session is to be opened here, before it gets its token.
+    pub(super) fn expect(&self, session: SessionId) {
+        lock(&self.seats).known.insert(session);
     }
 
     /// Notes what is set in a session.
@@ -275,14 +278,19 @@ impl Hall {
             Err(why) => Err(why),
         };
         let (tell_end, ended) = watch::channel(None);
+        let seats = Arc::<Mutex<Seats>>::default();
         let end = match launched {
-            Ok(launched) => Some(self.attend(&agent, &living, ended, launched).await),
+            Ok(launched) => {
+                let kept = (ended, Arc::clone(&seats));
+                Some(self.attend(&agent, &living, kept, launched).await)
+            }
             Err(why) => {
                 living.tell(Err(why));
                 None
             }
         };
-        self.revoke_process_token(id, token).await;
+        let sessions = std::mem::take(&mut lock(&seats).known);
+        self.revoke_process_tokens(id, token, sessions).await;
         let has_run = living.has_run();
         drop(living);
         let Some(end) = end else { return };
@@ -307,11 +315,10 @@ impl Hall {
         &self,
         agent: &Agent,
         living: &Living,
-        ended: watch::Receiver<Option<Ended>>,
+        (ended, seats): (watch::Receiver<Option<Ended>>, Arc<Mutex<Seats>>),
         (link, said, running): (AgentLink, mpsc::Receiver<Said>, acp::Running),
     ) -> Ended {
         let (barriers, asked) = mpsc::channel(BARRIERS_MAX);
-        let seats = Arc::<Mutex<Seats>>::default();
         let desk = Desk {
             seats: Arc::clone(&seats),
             said,
@@ -375,50 +382,6 @@ impl Hall {
                     link.stop();
                 }
             }
-        }
-    }
-
-    async fn mint_process_token(
-        &self,
-        agent: AgentId,
-    ) -> Result<(TokenId, guildhall_world::tokens::Secret)> {
-        let now = self.now();
-        let token = Token {
-            id: Self::new_id(TokenId::from_bytes),
-            agent_id: agent,
-            label: "process".to_owned(),
-            origin: TokenOrigin::Spawn,
-            session_id: None,
-            created_at: now,
-            last_used_at: None,
-            revoked_at: None,
-        };
-        let id = token.id;
-        let secret = secrets::mint(secrets::AGENT_PREFIX)?;
-        let digest = secret.digest();
-        self.store()
-            .write(move |tx| {
-                let known = agents::by_id(tx, agent)?;
-                if known.is_none_or(|agent| agent.state == AgentState::Retired) {
-                    return Err(Refusal::AgentRetired.into());
-                }
-                token_rows::insert(tx, &token, &digest)?;
-                let event = Event::AgentTokenCreated {
-                    agent_id: agent,
-                    token_id: id,
-                };
-                tx.append(now, None, &event).map(|_| ())
-            })
-            .await?;
-        Ok((id, secret))
-    }
-
-    /// Takes the process's token back, as soon as the store takes it.
-    async fn revoke_process_token(&self, agent: AgentId, token: TokenId) {
-        let now = self.now();
-        let revoked = self.insist(move |tx| tokens::revoke(tx, None, agent, token, now));
-        if revoked.await.is_err() {
-            tracing::warn!(%agent, "a process token could not be revoked");
         }
     }
 

@@ -12,7 +12,7 @@ use guildhall_domain::{
     usage::UsageScope,
 };
 use guildhall_store::agents;
-use guildhall_world::acp::{self, How, LinkError, OpenSession, OptionCategory, Said};
+use guildhall_world::acp::{self, How, LinkError, McpServer, OpenSession, OptionCategory, Said};
 use tokio::sync::mpsc;
 
 use super::{
@@ -149,12 +149,31 @@ impl Hall {
         Ok(stage)
     }
 
-    /// Opens the session in its agent's process: the one of before where the agent can, else a
-    /// new one, which a notice says.
+    /// Opens the session in its agent's process, with the tool server through which its agent
+    /// reaches the house.
     async fn seat(
         &self,
         process: &Process,
         session: &Session,
+    ) -> Result<(String, mpsc::Receiver<Said>), String> {
+        let (agent, id) = (session.agent_id, session.id);
+        process.expect(id);
+        let secret = self.mint_session_token(agent, id).await.map_err(said)?;
+        let servers = vec![self.own_tool_server(&secret.reveal())];
+        let seated = self.seat_with(process, session, servers).await;
+        if seated.is_err() {
+            self.revoke_session_token(agent, id).await;
+        }
+        seated
+    }
+
+    /// Opens the session in its agent's process: the one of before where the agent can, else a
+    /// new one, which a notice says.
+    async fn seat_with(
+        &self,
+        process: &Process,
+        session: &Session,
+        mcp_servers: Vec<McpServer>,
     ) -> Result<(String, mpsc::Receiver<Said>), String> {
         let (link, facts) = (&process.link, &process.facts);
         let known = &session.runtime_session_id;
@@ -162,7 +181,7 @@ impl Hall {
         let ask = |how| OpenSession {
             cwd: PathBuf::from(&session.cwd),
             how,
-            mcp_servers: Vec::new(),
+            mcp_servers: mcp_servers.clone(),
         };
         let resumed = if !known.is_empty() && can_resume {
             link.open(ask(How::Resume(known.clone()))).await.ok()

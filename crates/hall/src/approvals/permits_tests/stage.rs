@@ -49,6 +49,7 @@ async fn open(scratch: &Path, clock: &Clock) -> Hall {
             url: String::new(),
             environment: BTreeMap::new(),
             keeper: nothing,
+            bridge: "/nonexistent".into(),
         },
         places: Places::new(None, None, None),
         auth: Auth::Local,

@@ -1,0 +1,171 @@
+//! The wire: posts of messages to the server, over connections that stay open, and again while
+//! the server restarts.
+
+use std::{
+    cell::RefCell,
+    future::{Future, pending},
+    io,
+    pin::Pin,
+    time::Duration,
+};
+
+use http::{HeaderMap, Request, StatusCode, Uri, header, uri::Scheme};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{
+    body::{Bytes, Incoming},
+    client::conn::http1::{self, SendRequest},
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    net::TcpStream,
+    sync::mpsc,
+    time::{Instant, timeout},
+};
+
+/// How long a server may take to accept a connection.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long a message is sent again while no server takes it.
+const AGAIN_MAX: Duration = Duration::from_secs(60);
+/// How long is waited before a message is sent again: at first, and at most.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
+/// Bytes of an answer.
+const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// A connection at work; it moves only while it is waited for.
+pub(super) type Connection = Pin<Box<dyn Future<Output = ()>>>;
+
+/// What the server answered.
+pub(super) enum Answer {
+    /// One body.
+    Whole(StatusCode, Bytes),
+    /// A stream of events.
+    Stream(Incoming),
+}
+
+/// The way to one address of the server.
+pub(super) struct Wire {
+    url: Uri,
+    target: String,
+    credential: header::HeaderValue,
+    /// Connections that nobody uses now.
+    idle: RefCell<Vec<SendRequest<Full<Bytes>>>>,
+    /// Hands new connections to whoever drives them.
+    born: mpsc::UnboundedSender<Connection>,
+}
+
+impl Wire {
+    /// The way to `target` at `url`, showing `token`; new connections go to `born`.
+    ///
+    /// `None` when `url` is no plain address or `token` cannot be one.
+    pub(super) fn new(
+        url: &str,
+        target: String,
+        token: &str,
+        born: mpsc::UnboundedSender<Connection>,
+    ) -> Option<Self> {
+        let url: Uri = url.parse().ok()?;
+        let mut credential = header::HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+        credential.set_sensitive(true);
+        let is_plain = url.scheme() == Some(&Scheme::HTTP) && url.host().is_some();
+        is_plain.then_some(Self {
+            url,
+            target,
+            credential,
+            idle: RefCell::default(),
+            born,
+        })
+    }
+
+    /// Posts a message with `headers`; again, with the same headers, while no server answers or
+    /// the server is busy. A key among the headers keeps it from being done twice.
+    ///
+    /// # Errors
+    /// When no answer came for a minute.
+    pub(super) async fn post(&self, body: &Bytes, headers: &HeaderMap) -> io::Result<Answer> {
+        let end = Instant::now() + AGAIN_MAX;
+        let [mut pause, longest] = PAUSES;
+        loop {
+            let answer = self.attempt(body, headers).await;
+            let is_settled = match &answer {
+                Ok(Answer::Whole(status, _)) => {
+                    *status != StatusCode::SERVICE_UNAVAILABLE
+                        && *status != StatusCode::TOO_MANY_REQUESTS
+                }
+                Ok(Answer::Stream(_)) => true,
+                Err(_) => false,
+            };
+            if is_settled || Instant::now() + pause > end {
+                return answer;
+            }
+            // It never comes about: only the time passes.
+            let _ = timeout(pause, pending::<()>()).await;
+            pause = (pause * 2).min(longest);
+        }
+    }
+
+    async fn attempt(&self, body: &Bytes, headers: &HeaderMap) -> io::Result<Answer> {
+        loop {
+            let kept = self.idle.borrow_mut().pop();
+            let is_kept = kept.is_some();
+            let mut sender = match kept {
+                Some(sender) => sender,
+                None => self.connect().await?,
+            };
+            match self.exchange(&mut sender, body, headers).await {
+                Ok(answer) => {
+                    if matches!(answer, Answer::Whole(..)) {
+                        self.idle.borrow_mut().push(sender);
+                    }
+                    return Ok(answer);
+                }
+                // The server may have closed what was kept; a new one tells for certain.
+                Err(_) if is_kept => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn exchange(
+        &self,
+        sender: &mut SendRequest<Full<Bytes>>,
+        body: &Bytes,
+        headers: &HeaderMap,
+    ) -> io::Result<Answer> {
+        let host = self.url.authority().map_or("", |host| host.as_str());
+        let mut request = Request::post(&self.target)
+            .header(header::HOST, host)
+            .header(header::AUTHORIZATION, &self.credential)
+            .header(header::ACCEPT, "application/json, text/event-stream")
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Full::new(body.clone()))
+            .map_err(io::Error::other)?;
+        request.headers_mut().extend(headers.clone());
+        sender.ready().await.map_err(io::Error::other)?;
+        let answer = sender.send_request(request).await;
+        let (head, body) = answer.map_err(io::Error::other)?.into_parts();
+        let kind = head.headers.get(header::CONTENT_TYPE);
+        if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+            return Ok(Answer::Stream(body));
+        }
+        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+        let body = body.map_err(io::Error::other)?.to_bytes();
+        Ok(Answer::Whole(head.status, body))
+    }
+
+    async fn connect(&self) -> io::Result<SendRequest<Full<Bytes>>> {
+        let host = self.url.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let address = (host, self.url.port_u16().unwrap_or(80));
+        let socket = timeout(CONNECT_TIME_MAX, TcpStream::connect(address)).await??;
+        socket.set_nodelay(true)?;
+        let greeted = http1::handshake(TokioIo::new(socket)).await;
+        let (sender, connection) = greeted.map_err(io::Error::other)?;
+        let driven = Box::pin(async move {
+            // Its error reaches whoever waits for an answer over it.
+            let _ = connection.await;
+        });
+        let taken = self.born.send(driven);
+        taken.map_err(|_| io::Error::other("nobody drives connections any more"))?;
+        Ok(sender)
+    }
+}
