@@ -30,6 +30,8 @@ pub(super) struct Facts {
     pub(super) edit: fn(folder: &str, name: &str) -> String,
     /// Directives that leave the task `Read the notes` done and `Count the words` open.
     pub(super) tasks: &'static [&'static str],
+    /// What it calls a tool of a tool server.
+    pub(super) tool: fn(server: &str, tool: &str) -> String,
     /// Its own command line below its folder, and what stands before the prompt.
     pub(super) terminal: (&'static str, &'static [&'static str]),
 }
@@ -72,6 +74,7 @@ const CLAUDE_CODE: Facts = Facts {
         r#"#call TaskCreate {"subject":"Count the words","description":"One by one"}"#,
         r#"#call TaskUpdate {"taskId":"1","status":"completed","addBlocks":["2"]}"#,
     ],
+    tool: |server, tool| format!("mcp__{server}__{tool}"),
     terminal: (
         "node_modules/@anthropic-ai/claude-agent-sdk-linux-x64/claude",
         &["-p"],
@@ -107,6 +110,7 @@ const CODEX: Facts = Facts {
         format!("#call exec_command {input}")
     },
     tasks: &[],
+    tool: |server, tool| format!("mcp__{server}__{tool}"),
     terminal: (
         "node_modules/.bin/codex",
         &["exec", "--skip-git-repo-check"],
@@ -125,5 +129,6 @@ const OPENCODE: Facts = Facts {
     tasks: &[
         r#"#call todowrite {"todos":[{"content":"Read the notes","status":"completed","priority":"high","id":"1"},{"content":"Count the words","status":"pending","priority":"low","id":"2"}]}"#,
     ],
+    tool: |server, tool| format!("{server}_{tool}"),
     terminal: ("node_modules/opencode-linux-x64/bin/opencode", &["run"]),
 };

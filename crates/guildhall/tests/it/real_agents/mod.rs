@@ -4,7 +4,7 @@
 //!
 //! Row 5, an ask that nobody answers in time, needs a clock that a test moves, and the binary has
 //! none: it runs against a hall in the test's own process.
-//! Row 11 comes with tool servers.
+//! Row 11 comes with the servers of an agent; row 19, the house's own tools, is beyond that list.
 
 mod asking;
 mod boundaries;
@@ -12,6 +12,7 @@ mod deadlines;
 mod facts;
 mod reading;
 mod stage;
+mod tools;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -37,6 +38,7 @@ const ROWS: &[Row] = &[
     (13, reading::a_session_of_its_own_command_line_is_listed),
     (14, reading::its_commands_and_those_of_the_folder_are_merged),
     (15, asking::a_question_is_answered),
+    (19, tools::it_posts_with_the_houses_own_tools),
     (16, boundaries::its_shell_cannot_decide_rename_or_mint),
     (17, boundaries::its_shell_sees_only_what_is_listed),
     (9, asking::each_mode_asks_as_it_says),
