@@ -188,6 +188,9 @@ impl TestHall {
 
     async fn start(&mut self) {
         let data_dir = self.data_dir.as_ref().unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        self.address.0.store(port, Ordering::SeqCst);
         let hall = Hall::open(Opening {
             data_dir: data_dir.path().to_owned(),
             database: data_dir.database(),
@@ -199,7 +202,7 @@ impl TestHall {
                 path: self.programs().into_os_string(),
             },
             launching: Launching {
-                url: "http://127.0.0.1".to_owned(),
+                url: format!("http://127.0.0.1:{port}"),
                 environment: BTreeMap::new(),
                 // The binary of a test is no keeper: it would run tests.
                 keeper: KeeperCommand {
@@ -222,9 +225,6 @@ impl TestHall {
         .await
         .unwrap();
         let metrics = Arc::new(Metrics::new().unwrap());
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        self.address.0.store(port, Ordering::SeqCst);
         let state = State {
             hall: hall.clone(),
             about: Arc::new(About {
