@@ -114,6 +114,13 @@ const texts: Record<string, string> = {
   TURN_BUDGET_REACHED: 'The turns of this hour are used up. Wait until they are counted anew, or raise the limit in the settings.',
   TURN_WAS_STOPPED: 'That turn was stopped, so what it says no longer counts.',
   TOO_MANY_POSTS_THIS_TURN: 'An agent may post only so often in one turn.',
+
+  APPROVAL_NOT_FOUND: 'That ask does not exist any more.',
+  APPROVAL_NOT_PENDING: 'That ask was decided already, or taken back. Nothing was done twice.',
+  APPROVAL_EXPIRED: 'That ask waited too long and is over. Whoever asked has to ask again.',
+  APPROVAL_CHANGED: 'It changed since you saw it, so nothing was answered. Look at it again.',
+  REQUESTER_CANNOT_DECIDE: 'Whoever asks cannot be the one who decides.',
+
   TOKEN_NOT_FOUND: 'That token does not exist any more.',
   SECRET_ALREADY_SHOWN: 'That secret was shown once and is not kept. Mint a new one.',
 };
