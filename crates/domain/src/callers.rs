@@ -188,6 +188,39 @@ gates! {
     };
 }
 
+/// A caller that may ask about what is an agent's own: a person about every agent, an agent about
+/// itself alone. Whether there is such an agent is asked later, so that an agent learns nothing
+/// of others. Source: contract 4.4, row 2.
+#[derive(Clone, Copy, Debug)]
+pub struct ForAgent {
+    caller: Caller,
+    agent: AgentId,
+}
+
+impl ForAgent {
+    /// Lets `by` ask about `agent`.
+    ///
+    /// # Errors
+    /// [`Refusal::AgentSelfOnly`].
+    pub fn admit(by: &AnyCaller, agent: AgentId) -> Result<Self, Refusal> {
+        let caller = *by.caller();
+        match caller.agent() {
+            Some(own) if own != agent => Err(Refusal::AgentSelfOnly),
+            Some(_) | None => Ok(Self { caller, agent }),
+        }
+    }
+
+    /// Who came through.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Whom it is about.
+    pub fn agent(&self) -> AgentId {
+        self.agent
+    }
+}
+
 fn humans_only(caller: &Caller) -> Option<Refusal> {
     (!caller.is_human()).then_some(Refusal::HumansOnly)
 }

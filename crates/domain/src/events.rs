@@ -17,6 +17,7 @@ use crate::{
         SessionId, SessionTurnId, TokenId,
     },
     interactions::{Interaction, InteractionKind, Resolution},
+    mcp_servers::told,
     members::{AuthorSummary, Member},
     reactions::Reaction,
     read_cursors::ReadCursor,
@@ -398,6 +399,16 @@ pub enum Event {
         /// Its version, or `""`.
         version: String,
     },
+    /// A tool server was added to an agent.
+    McpServerAdded(told::Added),
+    /// A tool server of an agent changed.
+    McpServerUpdated(told::Updated),
+    /// A tool server was removed from an agent.
+    McpServerRemoved(told::Removed),
+    /// A tool server of an agent stands otherwise.
+    McpServerStatusChanged(told::StatusChanged),
+    /// Something else of a tool server is pinned.
+    McpServerPinned(told::Pinned),
 }
 
 /// Who changed a session's mode.
@@ -470,6 +481,11 @@ impl Event {
             Self::TurnEnded { .. } => "turn_ended",
             Self::TurnUpdated { .. } => "turn_updated",
             Self::RuntimeChanged { .. } => "runtime_changed",
+            Self::McpServerAdded(_) => "mcp_server_added",
+            Self::McpServerUpdated(_) => "mcp_server_updated",
+            Self::McpServerRemoved(_) => "mcp_server_removed",
+            Self::McpServerStatusChanged(_) => "mcp_server_status_changed",
+            Self::McpServerPinned(_) => "mcp_server_pinned",
         }
     }
 }

@@ -328,3 +328,34 @@ pub const ENGAGED_LOOK_BACK: usize = 200;
 pub const WORKING_RESTATED_S: i64 = 10;
 /// Characters of an error that a notice tells.
 pub const TURN_ERROR_CHARS: usize = 500;
+
+/// Tool servers of one agent. Source: contract 4.10, as all `MCP_` below.
+pub const MCP_SERVERS_PER_AGENT_MAX: usize = 64;
+/// Characters of a tool server's name.
+pub const MCP_SERVER_NAME_CHARS: RangeInclusive<usize> = 1..=64;
+/// Bytes of a tool server's command.
+pub const MCP_COMMAND_BYTES_MAX: usize = 4_096;
+/// Arguments of a tool server's command.
+pub const MCP_ARGS_MAX: usize = 128;
+/// Bytes of one of them.
+pub const MCP_ARG_BYTES_MAX: usize = 8_192;
+/// Variables of a tool server.
+pub const MCP_ENV_MAX: usize = 128;
+/// Bytes of a variable's value.
+pub const MCP_ENV_VALUE_BYTES_MAX: usize = 32 * 1_024;
+/// Headers of a tool server.
+pub const MCP_HEADERS_MAX: usize = 32;
+/// Bytes of a header's value.
+pub const MCP_HEADER_VALUE_BYTES_MAX: usize = 8_192;
+/// Characters of the name of a variable or header.
+pub const MCP_VALUE_NAME_CHARS_MAX: usize = 128;
+/// Characters of a tool server's address.
+pub const MCP_URL_CHARS_MAX: usize = 2_048;
+/// Bytes of a `.mcp.json`.
+pub const MCP_DISCOVERED_BYTES_MAX: u64 = 256 * 1_024;
+/// Servers that one `.mcp.json` may name.
+pub const MCP_DISCOVERED_MAX: usize = 256;
+/// Bytes of a script that is pinned.
+pub const MCP_SCRIPT_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
+/// Bytes of a program that is pinned.
+pub const MCP_PROGRAM_BYTES_MAX: u64 = 1_024 * 1_024 * 1_024;

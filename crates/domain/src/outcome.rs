@@ -57,6 +57,8 @@ pub enum Thing {
     Entry,
     /// An API key.
     Key,
+    /// A tool server of an agent.
+    McpServer,
     /// A member of a room.
     Member,
     /// A folder or file.
@@ -232,6 +234,16 @@ pub enum Refusal {
     AgentExists(AgentId),
     /// The agent is retired.
     AgentRetired,
+    /// An agent asked about what is another agent's.
+    AgentSelfOnly,
+    /// The body names another agent than the address.
+    AgentIdMismatch,
+    /// The name is our own tool server's.
+    ReservedName,
+    /// The agent has a tool server of this name.
+    DuplicateName,
+    /// The agent has as many tool servers as it may.
+    TooManyServers,
     /// An agent, or somebody who may be one, wanted to decide.
     AgentCannotDecide,
     /// A session with this id was opened with other words.

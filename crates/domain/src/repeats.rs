@@ -24,6 +24,9 @@ pub struct Answered {
 pub enum AnsweredBody {
     /// These bytes of JSON; none at all for an answer without a body.
     Json(Vec<u8>),
+    /// The same, with secrets that only its caller may read: kept encrypted. In a stored answer
+    /// the bytes are the encrypted ones.
+    Private(Vec<u8>),
     /// A secret that was shown once and is not kept; holds the id of what it belongs to.
     Secret(String),
 }

@@ -21,7 +21,7 @@ use guildhall_store::{
 };
 
 use crate::{
-    Hall, approvals, members,
+    Hall, approvals, mcp_servers, members,
     repeats::Once,
     rooms,
     runtimes::{Registry, capabilities_of, require_offered},
@@ -188,6 +188,7 @@ impl Hall {
                     tokens::revoke(tx, Some(actor), id, token.id, now)?;
                 }
                 approvals::withdraw_about(tx, id, before.author_id, Some(actor), now)?;
+                mcp_servers::remove_all(tx, id, actor, now)?;
                 turns::dismiss_agent(tx, before.author_id, now)?;
                 for room in member_rows::rooms_of(tx, before.author_id)? {
                     members::leave(tx, Some(actor), room, before.author_id, now)?;

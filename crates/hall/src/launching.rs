@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::{ids::AgentId, runtimes::Profile};
+use guildhall_domain::{agents::Agent, ids::AgentId, runtimes::Profile};
 use guildhall_world::{
     acp::{Launch, McpServer},
     environment::{self, Sources},
@@ -46,6 +46,19 @@ impl fmt::Debug for Launching {
 }
 
 impl Hall {
+    /// The environment of `agent`'s processes, without any token.
+    pub(crate) fn environment_of(&self, agent: &Agent) -> Vec<(String, String)> {
+        let launching = &self.inner.launching;
+        let profile = self.runtimes().profile(&agent.runtime);
+        environment::of_agent(Sources {
+            server: &launching.environment,
+            provider: profile.map_or(&[], |profile| &profile.provider_variables),
+            profile: profile.map_or(&[], |profile| &profile.env),
+            url: &launching.url,
+            token: None,
+        })
+    }
+
     /// The tool server through which the agent of a session reaches the house, with the
     /// session's token in its environment: other users see what a program is called with.
     pub(crate) fn own_tool_server(&self, token: &str) -> McpServer {

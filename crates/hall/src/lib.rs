@@ -16,6 +16,7 @@ pub mod export;
 pub mod interactions;
 pub mod keys;
 pub mod launching;
+pub mod mcp_servers;
 pub mod members;
 mod passwords;
 pub mod reactions;
@@ -50,10 +51,10 @@ use guildhall_domain::{
 };
 use guildhall_store::Store;
 use guildhall_world::{
-    blobs::Blobs, confined::Confined, digests::Digests, disk, process_tree::ProcessTrees,
-    watching::Watching,
+    blobs::Blobs, confined::Confined, digests::Digests, disk, outgoing::Outgoing,
+    process_tree::ProcessTrees, programs::Hashes, seal::Seal, watching::Watching,
 };
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, OnceCell, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
@@ -106,6 +107,12 @@ struct Inner {
     editing: Notify,
     /// Makes the digests of what people decide on.
     digests: Digests,
+    /// Keeps the secrets of tool servers.
+    seal: Seal,
+    /// What the files of tool servers hold.
+    hashes: Arc<Hashes>,
+    /// The way to other servers, once it was needed.
+    outgoing: OnceCell<Outgoing>,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -218,6 +225,9 @@ impl Hall {
                 trees: ProcessTrees::default(),
                 editing: Notify::new(),
                 digests: parts.digests,
+                seal: parts.seal,
+                hashes: Arc::default(),
+                outgoing: OnceCell::new(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),

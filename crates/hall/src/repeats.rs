@@ -3,11 +3,15 @@
 //! both or neither.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Fault, Moment, Refusal, Result,
     outcome::Error,
     repeats::{Answered, AnsweredBody, Claim},
 };
-use guildhall_store::{Tx, repeats};
+use guildhall_store::{Rx, Tx, repeats};
+use guildhall_world::{
+    digests::Digesting,
+    seal::{Place, Seal},
+};
 
 /// Seconds an answer is kept for repeats: 24 hours. Source: contract 1.7, `IDEMPOTENCY_TTL`.
 pub const IDEMPOTENCY_TTL_S: i64 = 24 * 3_600;
@@ -24,6 +28,32 @@ pub struct Once<T>(Option<Claimed<T>>);
 struct Claimed<T> {
     claim: Claim,
     answer: Answer<T>,
+    /// Keeps an answer that holds secrets; without it there is none to keep.
+    seal: Option<Seal>,
+}
+
+/// A look at what was answered before, without doing anything.
+#[derive(Clone)]
+pub(crate) struct Peek(Option<(Claim, Option<Seal>)>);
+
+impl Peek {
+    /// Holds back a change that was done before. Only what follows from the request alone may be
+    /// asked before this. Source: contract 1.3, check 9.
+    ///
+    /// # Errors
+    /// Those of [`Once::run`] without its job's.
+    pub(crate) fn check(&self, db: &Rx<'_>, now: Moment) -> Result<()> {
+        let Some((claim, seal)) = &self.0 else {
+            return Ok(());
+        };
+        let not_before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
+        match repeats::find(db, &claim.id, not_before)? {
+            Some((fingerprint, answered)) => {
+                Err(again(claim, fingerprint, answered, seal.as_ref()))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// What an outcome is answered with.
@@ -43,7 +73,30 @@ impl<T> Once<T> {
         Self(Some(Claimed {
             claim,
             answer: Box::new(answer),
+            seal: None,
         }))
+    }
+
+    /// The same, for an answer that may hold secrets: it is kept sealed. `reads_secrets` says
+    /// whether the caller is shown them: those who are not are never answered what was answered
+    /// to those who are, although they may be the same author.
+    pub(crate) fn sealed(mut self, seal: &Seal, reads_secrets: bool) -> Self {
+        if let Some(claimed) = &mut self.0 {
+            claimed.seal = Some(seal.clone());
+            if reads_secrets {
+                let mut apart = Digesting::default();
+                apart.add(b"with secrets");
+                apart.add(&claimed.claim.id);
+                claimed.claim.id = *apart.finish().as_bytes();
+            }
+        }
+        self
+    }
+
+    /// A look at what was answered before.
+    pub(crate) fn peek(&self) -> Peek {
+        let claimed = self.0.as_ref();
+        Peek(claimed.map(|claimed| (claimed.claim, claimed.seal.clone())))
     }
 
     /// Runs `job`, unless it was done under this claim before.
@@ -60,28 +113,65 @@ impl<T> Once<T> {
         now: Moment,
         job: impl FnOnce(&mut Tx<'_>) -> Result<T>,
     ) -> Result<T> {
-        let Some(Claimed { claim, answer }) = self.0 else {
+        let Some(Claimed {
+            claim,
+            answer,
+            seal,
+        }) = self.0
+        else {
             return job(tx);
         };
         let not_before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
         if let Some((fingerprint, answered)) = repeats::find(tx, &claim.id, not_before)? {
-            return Err(again(&claim, fingerprint, answered));
+            return Err(again(&claim, fingerprint, answered, seal.as_ref()));
         }
         let outcome = job(tx)?;
-        repeats::keep(tx, &claim, &answer(&outcome)?, now)?;
+        let answered = closed(&claim, answer(&outcome)?, seal.as_ref())?;
+        repeats::keep(tx, &claim, &answered, now)?;
         repeats::make_room(tx, KEPT_BYTES_MAX)?;
         Ok(outcome)
     }
 }
 
-fn again(claim: &Claim, fingerprint: [u8; 32], answered: Answered) -> Error {
+fn again(claim: &Claim, fingerprint: [u8; 32], answered: Answered, seal: Option<&Seal>) -> Error {
     if fingerprint != claim.fingerprint {
         return Refusal::IdempotencyKeyReused.into();
     }
-    match answered.body {
-        AnsweredBody::Secret(id) => Refusal::SecretAlreadyShown(id).into(),
-        AnsweredBody::Json(_) => Error::Repeated(Box::new(answered)),
+    let Answered { status, body } = answered;
+    let body = match body {
+        AnsweredBody::Secret(id) => return Refusal::SecretAlreadyShown(id).into(),
+        AnsweredBody::Json(body) => Some(body),
+        AnsweredBody::Private(sealed) => seal.and_then(|seal| {
+            let parts = place(claim);
+            seal.unseal(Place(&parts), &sealed)
+        }),
+    };
+    match body {
+        Some(body) => Error::Repeated(Box::new(Answered {
+            status,
+            body: AnsweredBody::Json(body),
+        })),
+        // The key it was sealed with is lost.
+        None => Refusal::SecretAlreadyShown(String::new()).into(),
     }
+}
+
+/// The answer as it is kept.
+fn closed(claim: &Claim, answered: Answered, seal: Option<&Seal>) -> Result<Answered, Fault> {
+    let AnsweredBody::Private(body) = answered.body else {
+        return Ok(answered);
+    };
+    let seal = seal.ok_or_else(|| Fault::broken("keeping an answer", "there is no seal for it"))?;
+    let parts = place(claim);
+    Ok(Answered {
+        status: answered.status,
+        body: AnsweredBody::Private(seal.seal(Place(&parts), &body)?),
+    })
+}
+
+/// Where an answer with secrets is kept.
+fn place(claim: &Claim) -> [&[u8]; 2] {
+    [b"repeats", &claim.id]
 }
 
 /// Drops answers that no longer count; says whether there may be more.

@@ -18,7 +18,7 @@ use guildhall_store::{
 };
 use guildhall_world::{
     blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, places::Places,
-    runtimes::Programs, setup_code, users,
+    runtimes::Programs, seal::Seal, setup_code, users,
 };
 
 use crate::{
@@ -89,6 +89,7 @@ pub(crate) struct Parts {
     pub(crate) blobs: Blobs,
     pub(crate) runtimes: Registry,
     pub(crate) digests: Digests,
+    pub(crate) seal: Seal,
     pub(crate) launching: Launching,
     pub(crate) data_dir: PathBuf,
     pub(crate) places: Places,
@@ -124,6 +125,7 @@ impl Hall {
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
         let digests = Digests::open(&data_dir)?;
+        let seal = Seal::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let ((log_id, owner, has_accounts), set_roots, woken) = store
@@ -174,6 +176,7 @@ impl Hall {
             blobs,
             runtimes: Registry::open(runtimes, programs),
             digests,
+            seal,
             launching,
             data_dir,
             places,

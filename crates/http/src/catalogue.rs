@@ -52,6 +52,12 @@ catalogue! {
     UNKNOWN_RUNTIME 400 "Unknown runtime",
         "No runtime of this type is registered here.",
         "Use a registered type, such as rehearsal; GET /api/runtimes lists all there are. Where the address names the runtime, the status is 404.";
+    AGENT_ID_MISMATCH 400 "Another agent",
+        "The body names another agent than the address.",
+        "Leave agentId out of the body, or name the same agent in both.";
+    RESERVED_NAME 400 "Reserved name",
+        "This name is that of guildhall's own tools, which every agent has.",
+        "Choose another name.";
     UNKNOWN_SETTING 400 "Unknown setting",
         "There is no such setting; the details name the keys.",
         "Read GET /api/settings for the keys there are.";
@@ -82,6 +88,9 @@ catalogue! {
     SETUP_REQUIRED 401 "Setup required",
         "Nobody has an account here yet; the first one is the owner's.",
         "Make the first account with the setup code from the server's terminal or data folder.";
+    AGENT_SELF_ONLY 403 "Own agent only",
+        "An agent may ask only about what is its own.",
+        "Use your own agent's id, or ask a person.";
     AGENT_CANNOT_DECIDE 403 "Agents cannot decide",
         "Only a person may decide this: not an agent, and no program that an agent may have started.",
         "Answer it on the page or with the command line, from a terminal no agent runs in.";
@@ -163,6 +172,9 @@ catalogue! {
     ROOM_NOT_FOUND 404 "Room not found",
         "There is no such room.",
         "List the rooms for their ids; an agent sees those it belongs to.";
+    SERVER_NOT_FOUND 404 "Tool server not found",
+        "This agent has no such tool server.",
+        "List the agent's tool servers for their names.";
     SESSION_NOT_FOUND 404 "Session not found",
         "There is no such session.",
         "List the sessions for their ids.";
@@ -208,6 +220,9 @@ catalogue! {
     CANVAS_BEING_EDITED 409 "Being edited",
         "Somebody else is editing this document; the details say who and until when.",
         "Wait until the editing ends, or ask the one named in details.editingBy.";
+    DUPLICATE_NAME 409 "Name taken",
+        "This agent has a tool server of this name; letters have no case.",
+        "Choose another name, or change the server there is.";
     EMAIL_TAKEN 409 "E-mail address taken",
         "Another account has this e-mail address.",
         "Choose another address, or remove the other account first.";
@@ -286,6 +301,9 @@ catalogue! {
     SYSTEM_ROOM 409 "System room",
         "This is the room every installation has; it stays, and so does its owner.",
         "Make a room of your own.";
+    TOO_MANY_SERVERS 409 "Too many tool servers",
+        "One agent has at most 64 tool servers.",
+        "Remove a server that is no longer needed.";
     TOO_MANY_KEYS 409 "Too many keys",
         "One person has at most 50 keys.",
         "Revoke a key that is no longer needed.";

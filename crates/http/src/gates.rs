@@ -9,7 +9,8 @@ use axum::{
 };
 use guildhall_domain::{
     approvals::not_the_requester,
-    callers::{Gate, OwnerDecider},
+    callers::{AnyCaller, ForAgent, Gate, OwnerDecider},
+    ids::AgentId,
 };
 use guildhall_hall::callers::{Approach, Peer, Shown};
 
@@ -18,6 +19,7 @@ use crate::{
     cookies,
     errors::{ApiError, internal},
     listener,
+    path::first,
     repeats::Asking,
     state::State,
 };
@@ -41,6 +43,20 @@ impl<G: Gate> FromRequestParts<State> for By<G> {
         }
         parts.extensions.insert(Asking(caller.author));
         Ok(Self(gate))
+    }
+}
+
+/// A caller that may ask about the agent its path begins with. Whether it may is said before
+/// the body is read, and before anything is said about that agent.
+pub struct ByFor(pub ForAgent);
+
+impl FromRequestParts<State> for ByFor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        let By(by) = By::<AnyCaller>::from_request_parts(parts, state).await?;
+        let agent: AgentId = first(parts, state).await?;
+        Ok(Self(ForAgent::admit(&by, agent)?))
     }
 }
 

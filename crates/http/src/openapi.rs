@@ -43,6 +43,7 @@ use crate::routes;
         (name = "streams", description = "What happens, as it happens"),
         (name = "agents", description = "The registry of coding agents"),
         (name = "tokens", description = "What agents show to be known"),
+        (name = "mcp servers", description = "Tool servers of agents"),
         (name = "runtimes", description = "The programs agents run on"),
         (name = "usage", description = "What agents' turns used"),
         (name = "interactions", description = "What agents ask people, and the decisions on it"),

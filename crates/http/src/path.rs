@@ -99,6 +99,16 @@ impl<S: Send + Sync> FromRequestParts<S> for SessionPath {
     }
 }
 
+/// The id that a path begins with, whatever follows.
+pub(crate) async fn first<S: Send + Sync, T: PathId>(
+    parts: &mut Parts,
+    state: &S,
+) -> Result<T, ApiError> {
+    let texts = texts(parts, state).await?;
+    let first = texts.first().ok_or_else(internal)?;
+    Ok(T::named(first))
+}
+
 async fn texts<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<Vec<String>, ApiError> {
     let params = RawPathParams::from_request_parts(parts, state)
         .await

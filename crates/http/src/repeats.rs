@@ -142,6 +142,22 @@ impl Repeat {
         })
     }
 
+    /// The same for an answer that may hold secrets: it is kept encrypted.
+    pub fn answering_privately<T, W: Serialize>(
+        self,
+        answer: impl FnOnce(&T) -> (StatusCode, W) + Send + 'static,
+    ) -> Once<T> {
+        self.keeping(move |outcome| {
+            let (status, body) = answer(outcome);
+            let json = serde_json::to_vec(&body)
+                .map_err(|error| Fault::broken("keeping an answer", error))?;
+            Ok(Answered {
+                status: status.as_u16(),
+                body: AnsweredBody::Private(json),
+            })
+        })
+    }
+
     /// The change whose answer shows a secret of what `id` names; a repeat is told so.
     pub fn answering_a_secret<T>(self, id: impl FnOnce(&T) -> String + Send + 'static) -> Once<T> {
         self.keeping(move |outcome| {
@@ -210,6 +226,7 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
 
 /// The answer of then.
 pub(crate) fn replay(answered: Answered) -> Response {
+    // What is kept encrypted comes here opened, as plain JSON.
     let AnsweredBody::Json(body) = answered.body else {
         return internal().into_response();
     };

@@ -8,9 +8,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, callers, canvas, capabilities, commands,
-        entries, export, interactions, keys, mcp, members, messages, operating, reactions,
-        read_cursors, rooms, runtimes, search, session_tasks, sessions, settings, sign_ins,
-        signals, streams, threads, tokens, turns, usage,
+        entries, export, interactions, keys, mcp, mcp_servers, members, messages, operating,
+        reactions, read_cursors, rooms, runtimes, search, session_tasks, sessions, settings,
+        sign_ins, signals, streams, threads, tokens, turns, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -73,6 +73,17 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(agents::get, agents::change, agents::retire))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(mcp_servers::list, mcp_servers::add))
+        .routes(routes!(
+            mcp_servers::get,
+            mcp_servers::change,
+            mcp_servers::remove
+        ))
+        .routes(routes!(mcp_servers::enable))
+        .routes(routes!(mcp_servers::disable))
+        .routes(routes!(mcp_servers::test))
+        .routes(routes!(mcp_servers::discovered))
+        .routes(routes!(mcp_servers::import))
         // Runtimes
         .routes(routes!(capabilities::get))
         .routes(routes!(runtimes::list))

@@ -16,6 +16,7 @@ mod faults;
 pub mod installation;
 pub mod interactions;
 pub mod keys;
+pub mod mcp_servers;
 pub mod members;
 pub mod messages;
 mod migrations;

@@ -20,13 +20,14 @@ pub fn find(
     not_before: Moment,
 ) -> Result<Option<([u8; 32], Answered)>> {
     db.first(
-        "SELECT fingerprint, status, body, secret_of FROM repeats
+        "SELECT fingerprint, status, body, secret_of, is_sealed FROM repeats
          WHERE claim = $1 AND created_at > $2",
         (claim, not_before.as_millis()),
         |row| {
-            let body = match row.get(2)? {
-                Some(bytes) => AnsweredBody::Json(bytes),
-                None => AnsweredBody::Secret(row.get(3)?),
+            let body = match (row.get(2)?, row.get(4)?) {
+                (Some(bytes), false) => AnsweredBody::Json(bytes),
+                (Some(bytes), true) => AnsweredBody::Private(bytes),
+                (None, _) => AnsweredBody::Secret(row.get(3)?),
             };
             Ok((
                 row.get(0)?,
@@ -44,16 +45,18 @@ pub fn find(
 /// # Errors
 /// A fault when the engine refuses the row.
 pub fn keep(tx: &mut Tx<'_>, claim: &Claim, answered: &Answered, now: Moment) -> Result<()> {
-    let (body, secret_of) = match &answered.body {
-        AnsweredBody::Json(bytes) => (Some(bytes), ""),
-        AnsweredBody::Secret(id) => (None, id.as_str()),
+    let (body, secret_of, is_sealed) = match &answered.body {
+        AnsweredBody::Json(bytes) => (Some(bytes), "", false),
+        AnsweredBody::Private(bytes) => (Some(bytes), "", true),
+        AnsweredBody::Secret(id) => (None, id.as_str(), false),
     };
     tx.run(
-        "INSERT INTO repeats (claim, fingerprint, status, body, secret_of, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6)
+        "INSERT INTO repeats (claim, fingerprint, status, body, secret_of, created_at,
+           is_sealed)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (claim) DO UPDATE SET fingerprint = excluded.fingerprint,
            status = excluded.status, body = excluded.body, secret_of = excluded.secret_of,
-           created_at = excluded.created_at",
+           created_at = excluded.created_at, is_sealed = excluded.is_sealed",
         (
             &claim.id,
             &claim.fingerprint,
@@ -61,6 +64,7 @@ pub fn keep(tx: &mut Tx<'_>, claim: &Claim, answered: &Answered, now: Moment) ->
             body,
             secret_of,
             now.as_millis(),
+            is_sealed,
         ),
     )?;
     Ok(())
@@ -133,7 +137,8 @@ fn amend(
     mut change: impl FnMut(&mut Value) -> bool,
 ) -> Result<()> {
     let answers = tx.all(
-        "SELECT claim, body FROM repeats WHERE created_at = $1 AND body IS NOT NULL",
+        "SELECT claim, body FROM repeats WHERE created_at = $1 AND body IS NOT NULL
+           AND NOT is_sealed",
         [answered_at.as_millis()],
         |row| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, Vec<u8>>(1)?)),
     )?;

@@ -228,6 +228,32 @@ impl Fields {
         Some(lists)
     }
 
+    /// An object of texts; empty when absent. Problems are noted as `name.key`.
+    pub fn text_map(&mut self, name: &str) -> BTreeMap<String, String> {
+        let map = match self.map.remove(name) {
+            None => return BTreeMap::new(),
+            Some(Value::Object(map)) => map,
+            Some(_) => return self.wrong(name, "must be an object").unwrap_or_default(),
+        };
+        let mut texts = BTreeMap::new();
+        for (key, value) in map {
+            let field = format!("{name}.{key}");
+            match value {
+                Value::String(text) if !text.contains('\0') && !key.contains('\0') => {
+                    texts.insert(key, text);
+                }
+                Value::String(_) => self.invalid.field(&field, NO_NULL),
+                _ => self.invalid.field(&field, "must be text"),
+            }
+        }
+        texts
+    }
+
+    /// Whether a field is there, whatever it holds.
+    pub fn holds(&self, name: &str) -> bool {
+        self.map.contains_key(name)
+    }
+
     /// Every field of the body, for bodies whose names are open; `read` may note a problem.
     pub fn drain<T>(&mut self, mut read: impl FnMut(&mut Self, &str, Value) -> T) -> Vec<T> {
         std::mem::take(&mut self.map)

@@ -18,6 +18,7 @@ pub mod fields;
 pub mod health;
 pub mod interactions;
 pub mod keys;
+pub mod mcp_servers;
 pub mod members;
 pub mod reactions;
 pub mod read_cursors;

@@ -1,7 +1,10 @@
 //! Filing: in which scopes each event stands, and who may hear of it.
 
 use super::Event;
-use crate::ids::{AgentId, AuthorId, RoomId, SessionId};
+use crate::{
+    ids::{AgentId, AuthorId, RoomId, SessionId},
+    mcp_servers::told,
+};
 
 /// Where an event belongs. Source: contract 1.10, "Log".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,7 +68,7 @@ pub struct Filing {
 impl Event {
     /// Files the event; `rooms` are the rooms an author is seen in, for `author_updated` alone.
     ///
-    /// Source: contract 1.10 and the event tables of 2.10 and 3.6.
+    /// Source: contract 1.10 and the event tables of 2.10, 3.6 and 4.7.
     pub fn filing(&self, rooms: &[RoomId]) -> Filing {
         let filed = |scope, also| Filing {
             scope,
@@ -132,6 +135,13 @@ impl Event {
             | Self::ApprovalWithdrawn { agent, .. } => owners(*agent),
             Self::TurnUpdated { turn } => filed(Scope::Room(turn.room_id), Vec::new()),
             Self::RuntimeChanged { .. } => filed(Scope::Hall, Vec::new()),
+            Self::McpServerAdded(told::Added { agent_id, .. })
+            | Self::McpServerUpdated(told::Updated { agent_id, .. })
+            | Self::McpServerRemoved(told::Removed { agent_id, .. })
+            | Self::McpServerStatusChanged(told::StatusChanged { agent_id, .. })
+            | Self::McpServerPinned(told::Pinned { agent_id, .. }) => {
+                filed(Scope::Agent(*agent_id), Vec::new())
+            }
             Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
             Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),
             Self::AccountCreated { .. } | Self::AccountRemoved { .. } => owners(None),

@@ -22,7 +22,11 @@ use guildhall_store::{Rx, Seen, Tx, approvals};
 
 pub use guildhall_domain::approvals::Wanted;
 pub use permits::{Approved, Listening, Permit, Presented};
-pub(crate) use {deadlines::start, holds::Holds, rows::withdraw_about};
+pub(crate) use {
+    deadlines::start,
+    holds::Holds,
+    rows::{withdraw, withdraw_about},
+};
 
 use crate::{Hall, callers, repeats::Once};
 

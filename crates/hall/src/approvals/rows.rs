@@ -85,13 +85,6 @@ pub(super) fn open(
 ///
 /// # Errors
 /// Faults.
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the gateway to servers asks this when a pin does not fit"
-    )
-)]
 pub(crate) fn withdraw(
     tx: &mut Tx<'_>,
     id: ApprovalId,

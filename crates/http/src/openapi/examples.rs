@@ -166,7 +166,8 @@ mod tests {
                     assert!(
                         json["schema"] == json!({})
                             || json.is_null()
-                            || json["example"].is_object(),
+                            || json["example"].is_object()
+                            || json["example"].is_array(),
                         "{method} {path} {status}: {json}"
                     );
                 }

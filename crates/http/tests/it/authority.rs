@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use guildhall_testkit::{Caller, PASSWORD, TestHall};
 use serde_json::{Value, json};
 
-use crate::canvas;
+use crate::{
+    canvas,
+    mcp_servers::{address, ask, at},
+};
 
 const TABLE: &str = include_str!("../authority.tsv");
 /// An id that names nothing.
@@ -103,6 +106,8 @@ impl Things {
     async fn of(t: &TestHall) -> Self {
         let room = t.team().await;
         let ada = t.agent("ada").await;
+        let server = ask("kept", &address());
+        t.owner().post(&at(&ada), server).await.ok(200);
         let file = t.upload(&t.owner(), &room, ("a", "x/y", b"a")).await;
         let post = json!({"text": "hello", "attachmentIds": [file["id"]]});
         let path = format!("/api/rooms/{room}/entries");
@@ -126,8 +131,8 @@ impl Things {
         }
     }
 
-    /// The row's path with ids of things that exist; the last one of a DELETE names nothing,
-    /// so that the table changes nothing.
+    /// The row's path with ids of things that exist; the last one of a DELETE, and of a server
+    /// that is switched, names nothing, so that the table changes nothing.
     fn address(&self, row: &Row<'_>) -> String {
         let is_agents = row.path.starts_with("/api/agents");
         let id = if is_agents {
@@ -148,6 +153,8 @@ impl Things {
             .replace("{documentId}", &self.page)
             .replace("{turnId}", &self.turn)
             .replace("{messageId}", NOTHING)
+            .replace("{name}/", "none/")
+            .replace("{name}", "kept")
             .replace("{emoji}", "none")
             .replace("{type}", "none")
             .replace("{code}", "NOT_FOUND")

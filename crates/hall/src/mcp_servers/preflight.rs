@@ -1,0 +1,119 @@
+//! Preflight: everything that is looked at before a person is asked. It starts no process and
+//! sends no packet. Source: contract 4.4, rows 1 to 7; 4.5, the card; 4.6.
+
+use std::{path::PathBuf, sync::Arc};
+
+use guildhall_domain::{
+    Fault, Result,
+    agents::Agent,
+    approvals::{Capability, Wanted},
+    callers::{Caller, Credential},
+    ids::SessionId,
+    mcp_servers::{
+        Card, Connection, Place, Program, ServerName,
+        card::{summary, why},
+    },
+};
+use guildhall_store::{Rx, tokens};
+use guildhall_world::programs::Command;
+use serde_json::{Value, json};
+
+use crate::Hall;
+
+/// A deed on an entry, before anybody is asked.
+pub(super) struct Deed<'a> {
+    /// What is to be done.
+    pub(super) capability: Capability,
+    /// How a list of questions begins to say it.
+    pub(super) verb: &'static str,
+    /// To which agent's entry.
+    pub(super) agent: &'a Agent,
+    /// Of which name.
+    pub(super) name: &'a ServerName,
+    /// The connection that is used afterwards, or that goes.
+    pub(super) connection: &'a Connection,
+    /// What its program is now.
+    pub(super) program: Option<&'a Program>,
+    /// The session that asks.
+    pub(super) session: Option<SessionId>,
+    /// What else was asked for, for the digest.
+    pub(super) asked: Value,
+    /// The entry it is about as it stands, for the digest; null for a new one.
+    pub(super) standing: Value,
+}
+
+impl Deed<'_> {
+    /// What a person is asked for.
+    ///
+    /// # Errors
+    /// A fault when there is no card.
+    pub(super) fn wanted(self) -> Result<Wanted, Fault> {
+        let place = Place {
+            agent: self.agent,
+            name: self.name,
+            program: self.program,
+        };
+        let card = serde_json::to_value(Card::of(place, self.connection))
+            .map_err(|error| Fault::broken("making a card", error))?;
+        let mut pin = Program::facts(self.program);
+        pin["standing"] = self.standing;
+        Ok(Wanted {
+            capability: self.capability,
+            agent_id: Some(self.agent.id),
+            session_id: self.session,
+            summary: summary(self.verb, self.agent, (self.name, self.connection)),
+            card,
+            why: why(self.connection, self.program),
+            input: json!({
+                "name": self.name,
+                "connection": self.connection.in_clear(),
+                "asked": self.asked,
+            }),
+            pin,
+        })
+    }
+}
+
+impl Hall {
+    /// What the program of a connection is now; `None` for an address, and for a program that is
+    /// not there.
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub(super) async fn program_of(
+        &self,
+        agent: &Agent,
+        connection: &Connection,
+    ) -> Result<Option<Program>, Fault> {
+        let Some(stdio) = connection.stdio().cloned() else {
+            return Ok(None);
+        };
+        let own = stdio.env.get("PATH").and_then(|value| value.reveal());
+        let own = own.map(str::to_owned);
+        let environment = self.environment_of(agent).into_iter();
+        let agents = environment
+            .filter_map(|(name, value)| (name == "PATH").then_some(value))
+            .next();
+        let cwd = PathBuf::from(&agent.cwd);
+        let hashes = Arc::clone(&self.inner.hashes);
+        self.off_the_threads(move || {
+            let paths: Vec<&str> = own.iter().chain(&agents).map(String::as_str).collect();
+            hashes.resolve(Command {
+                command: &stdio.command,
+                args: &stdio.args,
+                cwd: &cwd,
+                paths: &paths,
+            })
+        })
+        .await
+    }
+}
+
+/// The session a caller asks from, when its token names one.
+pub(super) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> {
+    let Credential::AgentToken(token) = by.credential else {
+        return Ok(None);
+    };
+    let bearer = tokens::by_id(db, token)?;
+    Ok(bearer.and_then(|bearer| bearer.token.session_id))
+}

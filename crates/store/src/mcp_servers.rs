@@ -1,0 +1,242 @@
+//! Tool servers of agents: rows by agent and name. Values of env and headers are kept sealed;
+//! sealing and opening them is `hall::mcp_servers`.
+
+use guildhall_domain::{
+    Result,
+    ids::{AgentId, ApprovalId, AuthorId},
+    mcp_servers::{AuthClientOrigin, AuthStatus, McpServer, ServerName, Status},
+    mcp_tools::ToolDefinition,
+};
+use rusqlite::Row;
+
+use crate::{
+    Rx, Tx,
+    rows::{self, broken, maybe_id, moment, stored, unreadable, word, word_of},
+};
+
+/// An entry as it is kept.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The entry, its values hidden.
+    pub server: McpServer,
+    /// Its values, sealed; `None` when it has none.
+    pub sealed: Option<Vec<u8>>,
+    /// Whether a person switched it off.
+    pub disabled_by_person: bool,
+}
+
+const COLUMNS: &str = "name, enabled, disabled_by_person, connection, sealed, added_at, added_by,
+    rev, status, status_detail, auth_status, auth_client_origin, approval_id, tool_count, pin";
+
+/// The entries of an agent in the order they were added.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Kept>> {
+    db.all(
+        &format!("SELECT {COLUMNS} FROM mcp_servers WHERE agent_id = $1 ORDER BY number"),
+        [agent.as_bytes()],
+        read,
+    )
+}
+
+/// The entry of this name.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn find(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<Option<Kept>> {
+    db.first(
+        &format!("SELECT {COLUMNS} FROM mcp_servers WHERE agent_id = $1 AND folded = $2"),
+        (agent.as_bytes(), name.folded()),
+        read,
+    )
+}
+
+/// How many entries an agent has.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn count(db: &Rx<'_>, agent: AgentId) -> Result<u64> {
+    db.one(
+        "SELECT COUNT(*) FROM mcp_servers WHERE agent_id = $1",
+        [agent.as_bytes()],
+        |row| rows::count(row, 0),
+    )
+}
+
+/// Adds an entry behind those there are.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn insert(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
+    let server = &kept.server;
+    tx.run(
+        "INSERT INTO mcp_servers (agent_id, name, folded, enabled, disabled_by_person, connection,
+           sealed, added_at, added_by, rev, status, status_detail, auth_status,
+           auth_client_origin, approval_id, tool_count, pin)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+        rusqlite::params![
+            agent.as_bytes(),
+            server.name.as_str(),
+            server.name.folded(),
+            server.enabled,
+            kept.disabled_by_person,
+            connection(server)?,
+            kept.sealed,
+            server.added_at.as_millis(),
+            server.added_by.as_bytes(),
+            stored(server.rev),
+            word_of(server.status, &Status::WORDS),
+            server.status_detail,
+            server.auth_status.map(|it| word_of(it, &AuthStatus::WORDS)),
+            origin(server),
+            server.approval_id.as_ref().map(ApprovalId::as_bytes),
+            server.tool_count,
+            pin(server)?,
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes all of an entry that can change; without a pin of its tools those are dropped.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn update(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
+    let server = &kept.server;
+    let before = find(tx, agent, &server.name)?.and_then(|before| before.sealed);
+    if before.is_some() && before != kept.sealed {
+        tx.forget_pages();
+    }
+    tx.run(
+        "UPDATE mcp_servers SET enabled = $1, disabled_by_person = $2, connection = $3,
+           sealed = $4, rev = $5, status = $6, status_detail = $7, auth_status = $8,
+           auth_client_origin = $9, approval_id = $10, tool_count = $11, pin = $12
+         WHERE agent_id = $13 AND folded = $14",
+        rusqlite::params![
+            server.enabled,
+            kept.disabled_by_person,
+            connection(server)?,
+            kept.sealed,
+            stored(server.rev),
+            word_of(server.status, &Status::WORDS),
+            server.status_detail,
+            server.auth_status.map(|it| word_of(it, &AuthStatus::WORDS)),
+            origin(server),
+            server.approval_id.as_ref().map(ApprovalId::as_bytes),
+            server.tool_count,
+            pin(server)?,
+            agent.as_bytes(),
+            server.name.folded(),
+        ],
+    )?;
+    if server.pin.tools_sha256.is_none() {
+        tx.run(
+            "UPDATE mcp_servers SET tools = NULL WHERE agent_id = $1 AND folded = $2",
+            (agent.as_bytes(), server.name.folded()),
+        )?;
+    }
+    Ok(())
+}
+
+/// The tools that an entry's pin holds the digest of; `None` when none are pinned.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn tools(
+    db: &Rx<'_>,
+    agent: AgentId,
+    name: &ServerName,
+) -> Result<Option<Vec<ToolDefinition>>> {
+    let text: Option<Option<String>> = db.first(
+        "SELECT tools FROM mcp_servers WHERE agent_id = $1 AND folded = $2",
+        (agent.as_bytes(), name.folded()),
+        |row| row.get(0),
+    )?;
+    let read = |text: String| serde_json::from_str(&text);
+    let tools = text.flatten().map(read).transpose();
+    tools.map_err(|error| broken("reading the tools of a server", error))
+}
+
+/// Keeps the tools that an entry's pin holds the digest of.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn set_tools(
+    tx: &mut Tx<'_>,
+    agent: AgentId,
+    name: &ServerName,
+    tools: &[ToolDefinition],
+) -> Result<()> {
+    let text = serde_json::to_string(tools)
+        .map_err(|error| broken("writing the tools of a server", error))?;
+    tx.run(
+        "UPDATE mcp_servers SET tools = $1 WHERE agent_id = $2 AND folded = $3",
+        (text, agent.as_bytes(), name.folded()),
+    )?;
+    Ok(())
+}
+
+/// Removes an entry with everything that was kept for it.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn remove(tx: &mut Tx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
+    tx.run(
+        "DELETE FROM mcp_servers WHERE agent_id = $1 AND folded = $2",
+        (agent.as_bytes(), name.folded()),
+    )?;
+    tx.forget_pages();
+    Ok(())
+}
+
+/// The connection as it is kept: writing it by serde writes no value.
+fn connection(server: &McpServer) -> Result<String> {
+    let during = "writing a tool server's connection";
+    serde_json::to_string(&server.connection).map_err(|error| broken(during, error))
+}
+
+fn pin(server: &McpServer) -> Result<String> {
+    serde_json::to_string(&server.pin).map_err(|error| broken("writing a pin", error))
+}
+
+fn origin(server: &McpServer) -> Option<&'static str> {
+    let origin = server.auth_client_origin?;
+    Some(word_of(origin, &AuthClientOrigin::WORDS))
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
+    let name: String = row.get(0)?;
+    let connection = row.get_ref(3)?.as_str()?;
+    let pin = row.get_ref(14)?.as_str()?;
+    Ok(Kept {
+        server: McpServer {
+            name: ServerName::parse(&name).ok_or_else(|| unreadable(0, "no name of a server"))?,
+            enabled: row.get(1)?,
+            connection: serde_json::from_str(connection).map_err(|error| unreadable(3, error))?,
+            added_at: moment(row, 5)?,
+            added_by: rows::id(row, 6, AuthorId::from_bytes)?,
+            rev: rows::count(row, 7)?,
+            status: word(row, 8, &Status::WORDS)?,
+            status_detail: row.get(9)?,
+            auth_status: maybe_word(row, 10, &AuthStatus::WORDS)?,
+            auth_client_origin: maybe_word(row, 11, &AuthClientOrigin::WORDS)?,
+            approval_id: maybe_id(row, 12, ApprovalId::from_bytes)?,
+            tool_count: row.get(13)?,
+            pin: serde_json::from_str(pin).map_err(|error| unreadable(14, error))?,
+        },
+        sealed: row.get(4)?,
+        disabled_by_person: row.get(2)?,
+    })
+}
+
+fn maybe_word<T: Copy>(
+    row: &Row<'_>,
+    column: usize,
+    words: &[(T, &str)],
+) -> rusqlite::Result<Option<T>> {
+    match row.get_ref(column)? {
+        rusqlite::types::ValueRef::Null => Ok(None),
+        _ => word(row, column, words).map(Some),
+    }
+}

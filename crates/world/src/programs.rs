@@ -1,0 +1,358 @@
+//! Programs of tool servers: which file a command is, and what that file holds.
+//! The file is hashed from the one descriptor it was found by, so that what is pinned is what
+//! was looked at; nothing is started here. Source: contract 4.6.
+
+use std::{
+    collections::HashMap,
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use guildhall_domain::{limits, mcp_servers::Program};
+
+use crate::{digests::Digesting, host_key::hex};
+
+/// Programs that run the script they are given; `python` stands for every version of it.
+const INTERPRETERS: [&str; 9] = [
+    "node", "deno", "bun", "ruby", "perl", "php", "sh", "bash", "zsh",
+];
+/// Hashes that are kept.
+const KEPT_MAX: usize = 512;
+/// Bytes read at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// A command as an entry names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Command<'a> {
+    /// The program.
+    pub command: &'a str,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// The agent's folder.
+    pub cwd: &'a Path,
+    /// The values of `PATH` in which a bare name is looked for, in this order.
+    pub paths: &'a [&'a str],
+}
+
+/// What was hashed before, by what says that a file is still the same.
+#[derive(Debug, Default)]
+pub struct Hashes {
+    /// A std mutex: held for single look-ups, never while a file is read.
+    known: Mutex<HashMap<Identity, String>>,
+}
+
+/// What changes when a file does. Source: contract 4.6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// A regular file that was opened.
+struct Opened {
+    file: File,
+    path: String,
+    identity: Identity,
+    is_executable: bool,
+}
+
+impl Hashes {
+    /// Finds the file a command is and the script it is given; `None` when there is no such
+    /// program that can be executed and read.
+    ///
+    /// Reads the disk, so it is no call for an async thread.
+    pub fn resolve(&self, command: Command<'_>) -> Option<Program> {
+        let places = places(command);
+        let (place, opened) = places.into_iter().find_map(|place| {
+            let opened = open(&place).ok()?;
+            opened.is_executable.then_some((place, opened))
+        })?;
+        let is_interpreter = is_interpreter(&place) || is_interpreter(Path::new(&opened.path));
+        let executable_path = opened.path.clone();
+        let executable_sha256 = self.hash(opened, limits::MCP_PROGRAM_BYTES_MAX)?;
+        Some(Program {
+            executable_path,
+            executable_sha256,
+            script: is_interpreter.then(|| self.script(command)).flatten(),
+        })
+    }
+
+    /// The first argument that names a regular file. One that begins with a hyphen is an option
+    /// to every interpreter: a file of that name would be pinned in place of the script.
+    fn script(&self, command: Command<'_>) -> Option<(String, String)> {
+        let mut args = command.args.iter().filter(|arg| !arg.starts_with('-'));
+        args.find_map(|arg| {
+            if arg.is_empty() {
+                return None;
+            }
+            let opened = open(&command.cwd.join(arg)).ok()?;
+            if opened.identity.size > limits::MCP_SCRIPT_BYTES_MAX {
+                return None;
+            }
+            let path = opened.path.clone();
+            Some((path, self.hash(opened, limits::MCP_SCRIPT_BYTES_MAX)?))
+        })
+    }
+
+    /// The SHA-256 of an open file; `None` when it is too large or changes while it is read.
+    fn hash(&self, opened: Opened, most: u64) -> Option<String> {
+        let Opened { file, identity, .. } = opened;
+        if let Some(known) = self.known().get(&identity) {
+            return Some(known.clone());
+        }
+        let mut digest = Digesting::default();
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut rest = (&file).take(most + 1);
+        let mut size = 0_u64;
+        loop {
+            match rest.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => {
+                    size += count as u64;
+                    digest.add(&chunk[..count]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+        let is_whole = size <= most && identity_of(&file).ok()? == identity;
+        let hash = is_whole.then(|| hex(digest.finish().as_bytes()))?;
+        let mut known = self.known();
+        if known.len() >= KEPT_MAX {
+            known.clear();
+        }
+        known.insert(identity, hash.clone());
+        Some(hash)
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<Identity, String>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a command may lie, in the order in which it is looked for. Folders of `PATH` that are
+/// relative or empty do not count: they would mean another file in each folder.
+fn places(command: Command<'_>) -> Vec<PathBuf> {
+    let name = Path::new(command.command);
+    if command.command.contains('/') {
+        // An absolute path stays what it is.
+        return vec![command.cwd.join(name)];
+    }
+    let folders = command.paths.iter().flat_map(std::env::split_paths);
+    let folders = folders.filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).collect()
+}
+
+fn is_interpreter(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| {
+        INTERPRETERS.contains(&name)
+            || name
+                .strip_prefix("python")
+                .is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+    })
+}
+
+/// Opens a regular file, links followed, and says where it lies without them.
+fn open(path: &Path) -> io::Result<Opened> {
+    // What is no regular file may be waited for on opening.
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let path = path_of(&file, path)?.into_os_string().into_string();
+    Ok(Opened {
+        path: path.map_err(|_| io::ErrorKind::InvalidData)?,
+        identity: identity_of(&file)?,
+        is_executable: found.permissions().mode() & 0o111 != 0,
+        file,
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn path_of(file: &File, _opened: &Path) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd;
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn path_of(_file: &File, opened: &Path) -> io::Result<PathBuf> {
+    opened.canonicalize()
+}
+
+fn identity_of(file: &File) -> io::Result<Identity> {
+    let found = file.metadata()?;
+    Ok(Identity {
+        device: found.dev(),
+        inode: found.ino(),
+        size: found.size(),
+        modified: (found.mtime(), found.mtime_nsec()),
+        changed: (found.ctime(), found.ctime_nsec()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// The SHA-256 of `abc`.
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    fn write(path: &Path, text: &str, mode: u32) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// What a command with these arguments is, its folder cut off every path.
+    fn found(scratch: &Scratch, command: &str, args: &[&str], paths: &[&str]) -> Option<Program> {
+        let root = scratch.path().canonicalize().unwrap();
+        let at = |text: &&str| text.replace('@', &root.display().to_string());
+        let paths: Vec<String> = paths.iter().map(at).collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let args: Vec<String> = args.iter().map(at).collect();
+        let found = Hashes::default().resolve(Command {
+            command: &at(&command),
+            args: &args,
+            cwd: &root.join("agent"),
+            paths: &paths,
+        })?;
+        let cut = |path: &str| path.replace(&root.display().to_string(), "@");
+        Some(Program {
+            executable_path: cut(&found.executable_path),
+            script: found.script.map(|(path, hash)| (cut(&path), hash)),
+            ..found
+        })
+    }
+
+    fn tree() -> Scratch {
+        let scratch = Scratch::new("mcp-programs");
+        let at = |name: &str| scratch.path().join(name);
+        write(&at("bin/tool"), "abc", 0o755);
+        write(&at("other/tool"), "other", 0o755);
+        write(&at("plain/tool"), "plain", 0o644);
+        write(&at("agent/own"), "own", 0o755);
+        write(&at("agent/script.js"), "abc", 0o644);
+        write(&at("bin/python3.11"), "py", 0o755);
+        write(&at("bin/dash"), "dash", 0o755);
+        write(&at("agent/-m"), "evil", 0o644);
+        std::fs::create_dir(at("agent/folder")).unwrap();
+        std::fs::create_dir(at("bin/directory")).unwrap();
+        symlink("python3.11", at("bin/python3")).unwrap();
+        symlink("dash", at("bin/sh")).unwrap();
+        symlink("../bin/tool", at("agent/linked")).unwrap();
+        symlink("nowhere", at("bin/broken")).unwrap();
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            at("bin/fifo"),
+            rustix::fs::Mode::from_raw_mode(0o755),
+        )
+        .unwrap();
+        scratch
+    }
+
+    #[test]
+    fn a_command_is_the_file_its_path_leads_to() {
+        let scratch = tree();
+        let (bin, both) = (&["@/bin"][..], &["@/plain:bin::@/other", "@/bin"][..]);
+        for (command, paths, expected) in [
+            ("@/bin/tool", &[][..], Some("@/bin/tool")),
+            ("./own", &[], Some("@/agent/own")),
+            ("../bin/tool", &[], Some("@/bin/tool")),
+            ("./linked", &[], Some("@/bin/tool")),
+            ("tool", bin, Some("@/bin/tool")),
+            // A name without a slash is never looked for in the agent's own folder.
+            ("own", bin, None),
+            ("tool", both, Some("@/other/tool")),
+            ("tool", &[], None),
+            ("directory", bin, None),
+            ("fifo", bin, None),
+            ("broken", bin, None),
+            ("./script.js", &[], None),
+            ("@/none", &[], None),
+        ] {
+            let path = found(&scratch, command, &[], paths).map(|found| found.executable_path);
+            assert_eq!(path.as_deref(), expected, "{command}");
+        }
+        assert_eq!(
+            found(&scratch, "tool", &[], bin).unwrap().executable_sha256,
+            ABC
+        );
+    }
+
+    #[test]
+    fn the_script_of_an_interpreter_is_the_first_argument_that_is_a_file() {
+        let scratch = tree();
+        let script = |command: &str, args: &[&str]| {
+            found(&scratch, command, args, &["@/bin"]).unwrap().script
+        };
+        let expected = Some(("@/agent/script.js".to_owned(), ABC.to_owned()));
+        for command in ["python3", "sh"] {
+            let args: &[&str] = &["-u", "x=1", "", "folder", "script.js", "own"];
+            assert_eq!(script(command, args), expected, "{command}");
+            assert_eq!(script(command, &["@/agent/script.js"]), expected);
+            assert_eq!(script(command, &["-m", "script.js"]), expected);
+            assert_eq!(script(command, &["-c", "code"]), None);
+        }
+        assert_eq!(script("tool", &["script.js"]), None);
+        for (name, is_known) in [
+            ("python", true),
+            ("python3.12", true),
+            ("pythonic", false),
+            ("node", true),
+            ("nodejs", false),
+            ("zsh", true),
+        ] {
+            assert_eq!(is_interpreter(Path::new(name)), is_known, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_script_beyond_the_limit_is_passed_over() {
+        let scratch = tree();
+        let large = File::create(scratch.path().join("agent/large.js")).unwrap();
+        large.set_len(limits::MCP_SCRIPT_BYTES_MAX + 1).unwrap();
+        let found = found(&scratch, "sh", &["large.js", "script.js"], &["@/bin"]).unwrap();
+        assert_eq!(found.script.unwrap().0, "@/agent/script.js");
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_is_hashed_anew() {
+        let scratch = tree();
+        let hashes = Hashes::default();
+        let root = scratch.path().canonicalize().unwrap();
+        let path = root.join("bin/tool");
+        let hash = || {
+            let command = Command {
+                command: path.to_str().unwrap(),
+                args: &[],
+                cwd: &root,
+                paths: &[],
+            };
+            hashes.resolve(command).unwrap().executable_sha256
+        };
+        assert_eq!((hash(), hash()), (ABC.to_owned(), ABC.to_owned()));
+        let draft = root.join("bin/draft");
+        write(&draft, "abd", 0o755);
+        std::fs::rename(&draft, &path).unwrap();
+        assert_ne!(hash(), ABC);
+        write(&draft, "abc", 0o755);
+        std::fs::rename(&draft, &path).unwrap();
+        assert_eq!(hash(), ABC);
+    }
+}
