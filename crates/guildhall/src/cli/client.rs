@@ -35,6 +35,11 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 /// Bytes of an answer that is read whole.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// The header that carries the token of an approval.
+const SERVICE_APPROVAL: HeaderName = HeaderName::from_static("x-service-approval");
+/// The header that says how long to wait.
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+
 /// Asks one server.
 #[derive(Debug)]
 pub(super) struct Client {
@@ -68,12 +73,28 @@ pub(super) struct Opened {
 }
 
 /// What a request carries besides its target.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Load {
     /// Its body.
     pub(super) payload: Payload,
     /// `Last-Event-ID`.
     pub(super) last_event_id: Option<u64>,
+    /// `Idempotency-Key`.
+    pub(super) idempotency_key: Option<String>,
+    /// `If-Match`.
+    pub(super) if_match: Option<String>,
+    /// What goes along where a person may have to approve it.
+    pub(super) gated: Option<Gated>,
+}
+
+/// What goes along with a request that a person may have to approve. Without `Debug`, because a
+/// token is a secret.
+#[derive(Clone, Default)]
+pub(super) struct Gated {
+    /// `Prefer: wait`, in seconds.
+    pub(super) wait: Option<u32>,
+    /// `X-Service-Approval`.
+    pub(super) token: Option<String>,
     /// `Idempotency-Key`.
     pub(super) idempotency_key: Option<String>,
     /// `If-Match`.
@@ -212,6 +233,15 @@ fn request(
     }
     if let Some(tags) = load.if_match {
         request = request.header(header::IF_MATCH, tags);
+    }
+    if let Some(gated) = load.gated {
+        if let Some(wait) = gated.wait {
+            request = request.header(PREFER, format!("wait={wait}"));
+        }
+        if let Some(token) = gated.token {
+            let (name, value) = secret(SERVICE_APPROVAL, &token)?;
+            request = request.header(name, value);
+        }
     }
     if let Some(kind) = load.payload.kind() {
         request = request.header(header::CONTENT_TYPE, kind);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{
     args::{self, Common, IfMatch, Once},
-    client::{Answer, Client, Load, Opened, bearer, secret},
+    client::{Answer, Client, Gated, Load, Opened, bearer, secret},
     failures::Failure,
     output::Output,
     payload::Payload,
@@ -173,6 +173,28 @@ impl Desk {
     ) -> Result<Answer, Failure> {
         let if_match = if_match.and_then(IfMatch::tags);
         self.send(Method::DELETE, target, None, if_match).await
+    }
+
+    /// Sends what a person may have to approve first.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no, or that a person is needed first.
+    pub(super) async fn gated(
+        &self,
+        method: Method,
+        target: &Target,
+        body: Option<&Value>,
+        gated: Gated,
+    ) -> Result<Answer, Failure> {
+        let load = Load {
+            payload: body.map(json).unwrap_or_default(),
+            idempotency_key: gated.idempotency_key.clone(),
+            if_match: gated.if_match.clone(),
+            gated: Some(gated),
+            ..Load::default()
+        };
+        let answer = self.client.ask(method, target.as_str(), load).await?;
+        answer.success()
     }
 
     async fn send(

@@ -27,6 +27,7 @@ mod files;
 pub(crate) mod frames;
 mod input;
 mod keys;
+mod mcp;
 mod members;
 mod openapi;
 mod operations;
@@ -104,6 +105,8 @@ pub(crate) enum Command {
     Authors(Noun<authors::Verb>),
     /// Registered agents
     Agents(Noun<agents::Verb>),
+    /// Tool servers of agents
+    Mcp(Noun<mcp::Verb>),
     /// Runtimes: the programs agents run on
     Runtimes(Noun<runtimes::Verb>),
     /// Shows what each runtime's permission modes let happen
@@ -201,6 +204,7 @@ impl Command {
             Self::Signal(it) => &it.common,
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
+            Self::Mcp(it) => &it.common,
             Self::Runtimes(it) => &it.common,
             Self::Usage(it) => &it.common,
             Self::Sessions(it) => &it.common,
@@ -236,6 +240,7 @@ impl Command {
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
+            Self::Mcp(it) => return mcp::run(&desk, it.verb).await,
             Self::Runtimes(it) => runtimes::run(&desk, it.verb).await?,
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,

@@ -38,7 +38,8 @@ pub(super) struct Output {
 /// How an answer looks to people.
 #[derive(Debug)]
 pub(super) struct View {
-    /// The member that holds the list; `None` when the answer is one object.
+    /// The member that holds the list, `""` when the answer is the list itself; `None` when it is
+    /// one object.
     pub(super) list: Option<&'static str>,
     /// JSON pointer to the id of the object or of each item.
     pub(super) id: &'static str,
@@ -93,7 +94,11 @@ impl Output {
                     return self.json_line(&String::from_utf8_lossy(&answer.body));
                 };
                 // Raw, so that every item stays as the server wrote it.
-                let members: HashMap<String, &RawValue> = answer.json()?;
+                let whole: &RawValue = answer.json()?;
+                let members: HashMap<String, &RawValue> = match list {
+                    "" => HashMap::from([(String::new(), whole)]),
+                    _ => answer.json()?,
+                };
                 let items = members.get(list).map_or("[]", |items| items.get());
                 let items: Vec<&RawValue> = serde_json::from_str(items)
                     .map_err(|error| Failure::Unreadable(error.to_string()))?;
@@ -135,6 +140,7 @@ impl Output {
     ) -> Result<(), Failure> {
         let one = std::slice::from_ref(value);
         let items = match view.list {
+            Some("") => value.as_array().map_or(&[][..], Vec::as_slice),
             Some(list) => value[list].as_array().map_or(&[][..], Vec::as_slice),
             None => one,
         };

@@ -15,6 +15,7 @@ mod cli_canvas;
 mod cli_events;
 mod cli_files;
 mod cli_house;
+mod cli_mcp;
 mod cli_output;
 mod cli_parity;
 mod cli_rooms;

@@ -1,0 +1,464 @@
+//! `guildhall mcp`. Secrets come from a file, standard input or the environment; `--env` and
+//! `--header` with a value are for what anybody may see.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
+use http::Method;
+use serde_json::{Map, Value, json};
+
+use super::{
+    args::{self, IfMatch, Once, word},
+    bodies::{changes, given},
+    client::Gated,
+    desk::Desk,
+    failures::Failure,
+    input,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What can be done with tool servers.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists an agent's tool servers
+    #[command(after_help = "Example:\n  guildhall mcp list ada")]
+    List(args::Agent),
+    /// Shows one tool server
+    #[command(after_help = "Example:\n  guildhall mcp show ada files")]
+    Show(Named),
+    /// Adds a tool server to an agent
+    #[command(
+        after_help = "A command goes behind `--`, an address into --address.\n\nExamples:\n  guildhall mcp add ada everything -- npx -y @modelcontextprotocol/server-everything\n  guildhall mcp add ada issues --address https://example.org/mcp --header-from Authorization=ISSUES_AUTH\n  guildhall mcp add ada files --env-from API_TOKEN -- ./files-server\n  pass show api | guildhall mcp add ada files --env-file API_TOKEN=- -- ./files-server"
+    )]
+    Add(Box<Add>),
+    /// Changes how a tool server is reached; what is not named of its connection goes
+    #[command(
+        after_help = "A value that is *** keeps the stored one.\n\nExample:\n  guildhall mcp update ada files --env 'API_TOKEN=***' -- ./files-server --verbose"
+    )]
+    Update(Box<Update>),
+    /// Removes a tool server with its secrets
+    #[command(after_help = "Example:\n  guildhall mcp remove ada files")]
+    Remove(Remove),
+    /// Switches a tool server on
+    #[command(after_help = "Example:\n  guildhall mcp enable ada files")]
+    Enable(Switch),
+    /// Switches a tool server off
+    #[command(after_help = "Example:\n  guildhall mcp disable ada files")]
+    Disable(Switch),
+    /// Reaches a tool server and lists its tools; exits with 1 when that fails
+    #[command(after_help = "Example:\n  guildhall mcp test ada files")]
+    Test(Test),
+    /// Lists the tool servers that the agent's folder names in .mcp.json
+    #[command(after_help = "Example:\n  guildhall mcp discover ada")]
+    Discover(args::Agent),
+    /// Adds a tool server that the agent's folder names in .mcp.json
+    #[command(after_help = "Example:\n  guildhall mcp import ada files")]
+    Import(Import),
+}
+
+/// One tool server.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Named {
+    #[command(flatten)]
+    agent: args::Agent,
+    /// The server's name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    server: String,
+}
+
+/// How an agent's or a program's command waits for a person.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "When a person must approve it")]
+pub(crate) struct Waiting {
+    /// How long to wait for it, 0 to 120 [default: 50]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=120))]
+    wait: Option<u32>,
+    /// Show the token of an approval: the value of this environment variable
+    #[arg(long, value_name = "VARIABLE")]
+    approval_from: Option<String>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Connection {
+    /// The server's address, an http or https URL
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    address: Option<String>,
+    /// How the address is spoken with [default: http]
+    #[arg(long, value_enum, requires = "address", conflicts_with = "command")]
+    transport: Option<Remote>,
+    /// A variable and its value; whoever lists processes sees it
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "address")]
+    env: Vec<String>,
+    /// A variable with the value it has here, or that another one has
+    #[arg(long, value_name = "NAME[=HERE]", conflicts_with = "address")]
+    env_from: Vec<String>,
+    /// A variable whose value is in a file, or `-` for standard input
+    #[arg(long, value_name = "NAME=FILE", conflicts_with = "address")]
+    env_file: Vec<String>,
+    /// A header and its value; whoever lists processes sees it
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        requires = "address",
+        conflicts_with = "command"
+    )]
+    header: Vec<String>,
+    /// A header with the value of an environment variable
+    #[arg(
+        long,
+        value_name = "NAME=VARIABLE",
+        requires = "address",
+        conflicts_with = "command"
+    )]
+    header_from: Vec<String>,
+    /// A header whose value is in a file, or `-` for standard input
+    #[arg(
+        long,
+        value_name = "NAME=FILE",
+        requires = "address",
+        conflicts_with = "command"
+    )]
+    header_file: Vec<String>,
+    /// The program and its arguments
+    #[arg(last = true)]
+    command: Vec<String>,
+}
+
+/// How an address is spoken with.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Remote {
+    /// Streamable HTTP.
+    Http,
+    /// The older transport of two endpoints.
+    Sse,
+}
+
+/// A new tool server.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Add {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A tool server and how it is reached from now on.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    if_match: IfMatch,
+}
+
+/// A tool server that goes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Remove {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    if_match: IfMatch,
+}
+
+/// A tool server that is switched.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Switch {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A tool server that is tried out.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Test {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A tool server of the agent's folder.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Import {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    once: Once,
+}
+
+const LIST: View = View {
+    list: Some(""),
+    id: "/name",
+    columns: &[
+        ("NAME", Cell::At("/name")),
+        ("STATUS", Cell::At("/status")),
+        ("REACHED BY", Cell::Of(reached_by)),
+        ("TOOLS", Cell::At("/toolCount")),
+        ("ADDED", Cell::At("/addedAt")),
+    ],
+};
+
+const SERVER: View = View {
+    list: None,
+    id: "/name",
+    columns: &[
+        ("Name", Cell::At("/name")),
+        ("Status", Cell::At("/status")),
+        ("Detail", Cell::At("/statusDetail")),
+        ("Transport", Cell::At("/connection/transport")),
+        ("Reached by", Cell::Of(reached_by)),
+        ("Env", Cell::Of(env)),
+        ("Headers", Cell::Of(headers)),
+        ("Sign-in", Cell::At("/authStatus")),
+        ("Tools", Cell::At("/toolCount")),
+        ("Program", Cell::At("/pin/executablePath")),
+        ("SHA-256", Cell::At("/pin/executableSha256")),
+        ("Script", Cell::At("/pin/scriptPath")),
+        ("Added", Cell::At("/addedAt")),
+        ("Added by", Cell::At("/addedBy")),
+        ("ETag", Cell::Tag),
+    ],
+};
+
+const TOOLS: View = View {
+    list: Some("tools"),
+    id: "/name",
+    columns: &[
+        ("TOOL", Cell::At("/name")),
+        ("TITLE", Cell::At("/title")),
+        ("READS ONLY", Cell::At("/readOnly")),
+        ("MAY DESTROY", Cell::At("/destructive")),
+    ],
+};
+
+const DISCOVERED: View = View {
+    list: Some("servers"),
+    id: "/name",
+    columns: &[
+        ("NAME", Cell::At("/name")),
+        ("REACHED BY", Cell::Of(reached_by)),
+        ("ADDED", Cell::At("/alreadyAdded")),
+    ],
+};
+
+/// The exit code, or why it was not done.
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
+    let done = match verb {
+        Verb::List(agent) => {
+            let target = of_agent(desk, &agent).await?.then("mcp-servers");
+            desk.output.show(&desk.get(&target).await?, &LIST)
+        }
+        Verb::Show(named) => {
+            let answer = desk.get(&target(desk, &named).await?).await?;
+            desk.output.show(&answer, &SERVER)
+        }
+        Verb::Discover(agent) => discover(desk, &agent).await,
+        Verb::Test(ask) => return test(desk, &ask).await,
+        Verb::Add(ask) => {
+            let gated = gated(&ask.waiting, Some(&ask.once), None)?;
+            let body = json!({
+                "name": ask.named.server,
+                "connection": connection(&ask.connection)?
+                    .ok_or_else(|| Failure::Usage(NO_CONNECTION.to_owned()))?,
+            });
+            let target = of_agent(desk, &ask.named.agent).await?.then("mcp-servers");
+            listed(desk, (Method::POST, &target), Some(&body), gated).await
+        }
+        Verb::Import(ask) => {
+            let gated = gated(&ask.waiting, Some(&ask.once), None)?;
+            let body = json!({"name": ask.named.server});
+            let target = of_agent(desk, &ask.named.agent).await?.then("mcp-import");
+            listed(desk, (Method::POST, &target), Some(&body), gated).await
+        }
+        Verb::Update(ask) => {
+            let gated = gated(&ask.waiting, None, Some(&ask.if_match))?;
+            let body = given(json!({"connection": connection(&ask.connection)?}));
+            let body = changes(body, "mcp update")?;
+            let target = target(desk, &ask.named).await?;
+            listed(desk, (Method::PATCH, &target), Some(&body), gated).await
+        }
+        Verb::Remove(ask) => {
+            let gated = gated(&ask.waiting, None, Some(&ask.if_match))?;
+            let target = target(desk, &ask.named).await?;
+            listed(desk, (Method::DELETE, &target), None, gated).await
+        }
+        Verb::Enable(ask) => switch(desk, &ask, "enable").await,
+        Verb::Disable(ask) => switch(desk, &ask, "disable").await,
+    };
+    done.map(|()| 0)
+}
+
+/// Why an add cannot be sent.
+const NO_CONNECTION: &str = "say how it is reached: --address <URL>, or -- <COMMAND> [ARGS]...";
+
+async fn switch(desk: &Desk, ask: &Switch, deed: &str) -> Result<(), Failure> {
+    let gated = gated(&ask.waiting, Some(&ask.once), None)?;
+    let target = target(desk, &ask.named).await?.then(deed);
+    listed(desk, (Method::POST, &target), None, gated).await
+}
+
+/// Sends a change and shows the servers it leaves.
+async fn listed(
+    desk: &Desk,
+    (method, target): (Method, &Target),
+    body: Option<&Value>,
+    gated: Gated,
+) -> Result<(), Failure> {
+    let answer = desk.gated(method, target, body, gated).await?;
+    desk.output.show(&answer, &LIST)
+}
+
+/// Whether it could be reached is the exit code, so that a script can tell.
+async fn test(desk: &Desk, ask: &Test) -> Result<u8, Failure> {
+    let target = target(desk, &ask.named).await?.then("test");
+    let answer = desk.post(&target, None, &ask.once).await?;
+    desk.output.show(&answer, &TOOLS)?;
+    let tested: Value = answer.json()?;
+    if tested["ok"] == Value::Bool(true) {
+        return Ok(0);
+    }
+    if desk.output.is_for_people() {
+        desk.output
+            .note(tested["error"].as_str().unwrap_or_default());
+    }
+    Ok(1)
+}
+
+async fn discover(desk: &Desk, agent: &args::Agent) -> Result<(), Failure> {
+    let target = of_agent(desk, agent).await?.then("mcp-discovered");
+    let answer = desk.get(&target).await?;
+    desk.output.show(&answer, &DISCOVERED)?;
+    if desk.output.is_for_people() {
+        let listing: Value = answer.json()?;
+        let warnings = listing["warnings"].as_array().into_iter().flatten();
+        for warning in warnings.filter_map(Value::as_str) {
+            desk.output.note(warning);
+        }
+    }
+    Ok(())
+}
+
+async fn of_agent(desk: &Desk, agent: &args::Agent) -> Result<Target, Failure> {
+    Ok(Target::agent(&desk.agent_id(&agent.agent).await?))
+}
+
+async fn target(desk: &Desk, named: &Named) -> Result<Target, Failure> {
+    let agent = of_agent(desk, &named.agent).await?;
+    Ok(agent.then("mcp-servers").then(&named.server))
+}
+
+fn gated(
+    waiting: &Waiting,
+    once: Option<&Once>,
+    if_match: Option<&IfMatch>,
+) -> Result<Gated, Failure> {
+    let token = waiting.approval_from.as_deref().map(variable).transpose()?;
+    Ok(Gated {
+        wait: waiting.wait,
+        token,
+        idempotency_key: once.map(Once::key),
+        if_match: if_match.and_then(IfMatch::tags),
+    })
+}
+
+/// The connection that was named, if any was.
+fn connection(ask: &Connection) -> Result<Option<Value>, Failure> {
+    if let Some(url) = &ask.address {
+        let transport = ask.transport.and_then(word);
+        let headers = values(&ask.header, &ask.header_from, &ask.header_file)?;
+        return Ok(Some(json!({
+            "transport": transport.unwrap_or_else(|| "http".to_owned()),
+            "url": url,
+            "headers": headers,
+        })));
+    }
+    let env = values(&ask.env, &ask.env_from, &ask.env_file)?;
+    match ask.command.split_first() {
+        Some((command, args)) => Ok(Some(json!({
+            "transport": "stdio", "command": command, "args": args, "env": env,
+        }))),
+        None if env.is_empty() => Ok(None),
+        None => Err(Failure::Usage(NO_CONNECTION.to_owned())),
+    }
+}
+
+/// Names with values: said, taken from the environment, and read.
+fn values(
+    said: &[String],
+    from: &[String],
+    files: &[String],
+) -> Result<Map<String, Value>, Failure> {
+    let mut values = Map::new();
+    let mut put = |name: &str, value: String| match values.insert(name.to_owned(), value.into()) {
+        None => Ok(()),
+        Some(_) => Err(Failure::Usage(format!("{name} is named twice."))),
+    };
+    for pair in said {
+        let (name, value) = parted(pair)?;
+        put(name, value.to_owned())?;
+    }
+    for pair in from {
+        let (name, here) = pair.split_once('=').unwrap_or((pair, pair));
+        put(name, variable(here)?)?;
+    }
+    for pair in files {
+        let (name, file) = parted(pair)?;
+        put(name, input::text_of(&PathBuf::from(file))?)?;
+    }
+    Ok(values)
+}
+
+fn parted(pair: &str) -> Result<(&str, &str), Failure> {
+    // The pair may hold a secret, so it is not repeated.
+    let why = "a name and its value are written NAME=VALUE.";
+    pair.split_once('=')
+        .ok_or_else(|| Failure::Usage(why.to_owned()))
+}
+
+fn variable(name: &str) -> Result<String, Failure> {
+    std::env::var(name)
+        .map_err(|_| Failure::Usage(format!("the environment has no text called {name}.")))
+}
+
+fn reached_by(server: &Value) -> String {
+    let connection = &server["connection"];
+    if let Some(url) = connection["url"].as_str() {
+        return url.to_owned();
+    }
+    let args = connection["args"].as_array().into_iter().flatten();
+    let words = std::iter::once(&connection["command"]).chain(args);
+    let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+    words.join(" ")
+}
+
+fn env(server: &Value) -> String {
+    names(&server["connection"]["env"])
+}
+
+fn headers(server: &Value) -> String {
+    names(&server["connection"]["headers"])
+}
+
+/// Names alone: a value is for `--json`, not for whoever looks at the screen.
+fn names(values: &Value) -> String {
+    let names = values.as_object().into_iter().flatten();
+    let names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
+    names.join(", ")
+}

@@ -1,0 +1,228 @@
+//! Tool servers of agents, from the terminal.
+
+use serde_json::{Value, json};
+
+use crate::cli_house::House;
+
+const SECRET: &str = "canary-of-the-terminal";
+
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_tool_server_is_added_changed_switched_and_removed() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let file = house.file("secret", format!("{SECRET}\n"));
+    let token = format!("TOKEN={file}");
+    let args = [
+        "mcp",
+        "add",
+        "ada",
+        "files",
+        "--json",
+        "--env",
+        "SEEN=1",
+        "--env-from",
+        "HOUSE",
+        "--env-from",
+        "OTHER=HOUSE",
+        "--env-file",
+        &token,
+        "--",
+        "/bin/true",
+        "--x",
+        "y",
+    ];
+    let added = house.run_where(("HOUSE", "red"), b"", &args);
+    assert_eq!((added.code, &*added.stderr), (0, ""));
+    let connection = json!({"transport": "stdio", "command": "/bin/true", "args": ["--x", "y"],
+        "env": {"SEEN": "1", "HOUSE": "red", "OTHER": "red", "TOKEN": SECRET}});
+    assert_eq!(read(&added.stdout)[0]["connection"], connection);
+
+    let piped = house.run_with(
+        SECRET.as_bytes(),
+        &[
+            "mcp",
+            "add",
+            "ada",
+            "web",
+            "--address",
+            "http://127.0.0.1:9/sse",
+            "--transport",
+            "sse",
+            "--header-file",
+            "Authorization=-",
+            "-q",
+        ],
+    );
+    assert_eq!((piped.code, &*piped.stdout), (0, "files\nweb\n"));
+    let shown = house.json(&["mcp", "show", "ada", "WEB"]);
+    assert_eq!(shown["connection"]["transport"], "sse");
+    assert_eq!(
+        shown["connection"]["headers"],
+        json!({"Authorization": SECRET})
+    );
+    // The screen shows names; whoever looks over a shoulder reads no value.
+    for text in [
+        house.done(&["mcp", "list", "ada"]),
+        house.done(&["mcp", "show", "ada", "files"]),
+        house.done(&["mcp", "show", "ada", "web"]),
+    ] {
+        assert!(!text.contains(SECRET), "{text}");
+    }
+    assert!(
+        house
+            .done(&["mcp", "show", "ada", "web"])
+            .contains("Authorization")
+    );
+
+    let changed = house.done(&[
+        "mcp",
+        "update",
+        "ada",
+        "files",
+        "--json",
+        "--if-match",
+        "1",
+        "--env",
+        "TOKEN=***",
+        "--",
+        "/bin/true",
+    ]);
+    let connection = json!({"transport": "stdio", "command": "/bin/true", "args": [],
+        "env": {"TOKEN": SECRET}});
+    assert_eq!(read(&changed)[0]["connection"], connection);
+    let off = house.json(&["mcp", "disable", "ada", "files"]);
+    assert_eq!(off[0]["status"], "disabled");
+    let on = house.json(&["mcp", "enable", "ada", "files"]);
+    assert_eq!(on[0]["status"], "unknown");
+    let lines = house.done(&["mcp", "list", "ada", "--jsonl"]);
+    let names: Vec<Value> = lines
+        .lines()
+        .map(|line| read(line)["name"].clone())
+        .collect();
+    assert_eq!(names, ["files", "web"]);
+    assert_eq!(
+        house.done(&["mcp", "remove", "ada", "files", "-q"]),
+        "web\n"
+    );
+    assert_eq!(
+        house.refused(&["mcp", "show", "ada", "files"]),
+        "SERVER_NOT_FOUND"
+    );
+}
+
+#[test]
+fn what_a_folder_names_is_shown_and_imported() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let project = json!({"mcpServers": {"true": {"command": "/bin/true"}, "bad": {}}});
+    house.file(".mcp.json", project.to_string());
+    let found = house.run(&["mcp", "discover", "ada"]);
+    assert!(
+        found.stdout.contains("/bin/true") && found.stderr.contains("bad"),
+        "{found:?}"
+    );
+    let imported = house.json(&["mcp", "import", "ada", "true"]);
+    assert_eq!(imported[0]["connection"]["command"], "/bin/true");
+    assert_eq!(
+        house.refused(&["mcp", "import", "ada", "true"]),
+        "DUPLICATE_NAME"
+    );
+}
+
+#[test]
+fn a_command_that_names_no_way_or_two_is_wrong_usage() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    for args in [
+        &["mcp", "add", "ada", "x"][..],
+        &["mcp", "update", "ada", "x"],
+        &["mcp", "add", "ada", "x", "--env", "A=1"],
+        &["mcp", "add", "ada", "x", "--env", "A", "--", "y"],
+        &[
+            "mcp",
+            "add",
+            "ada",
+            "x",
+            "--env-from",
+            "NO_SUCH_VARIABLE",
+            "--",
+            "y",
+        ],
+        &[
+            "mcp", "add", "ada", "x", "--env", "A=1", "--env", "A=2", "--", "y",
+        ],
+        &["mcp", "add", "ada", "x", "--address", "http://x", "--", "y"],
+        &["mcp", "add", "ada", "x", "--header", "A=1", "--", "y"],
+        &["mcp", "add", "ada", "x", "--wait", "121", "--", "y"],
+    ] {
+        let outcome = house.run(args);
+        assert_eq!((outcome.code, &*outcome.stdout), (2, ""), "{args:?}");
+    }
+    let wrong = house.run(&["mcp", "add", "ada", "x", "--env", SECRET, "--", "y"]);
+    assert!(!wrong.stderr.contains(SECRET), "{wrong:?}");
+}
+
+/// A tool server in a few lines: it names a tool by a variable of its own, and says in which
+/// folder it runs and whether it was given an agent's token.
+const SERVER: &str = r#"#!/bin/sh
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"method":"initialize"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}}\n' "$id" ;;
+    *'"method":"tools/list"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","title":"%s %s","inputSchema":{"type":"object"}}]}}\n' "$id" "$TOOL" "${GUILDHALL_AGENT_TOKEN:-none}" "$(pwd)" ;;
+    *'"id":'*)
+      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_program_is_tested_in_its_agents_folder_without_the_agents_token() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let file = house.file("server.sh", SERVER);
+    house.done(&[
+        "mcp",
+        "add",
+        "ada",
+        "sh",
+        "--env",
+        "TOOL=echo",
+        "--",
+        "/bin/sh",
+        "server.sh",
+    ]);
+    let tested = house.json(&["mcp", "test", "ada", "sh"]);
+    assert_eq!(
+        (&tested["ok"], &tested["toolCount"]),
+        (&json!(true), &json!(1)),
+        "{tested}"
+    );
+    let folder = std::fs::canonicalize(house.folder()).unwrap();
+    assert_eq!(tested["tools"][0]["name"], "echo");
+    assert_eq!(
+        tested["tools"][0]["title"],
+        format!("none {}", folder.display())
+    );
+    let shown = house.json(&["mcp", "show", "ada", "sh"]);
+    assert_eq!(
+        (&shown["status"], &shown["toolCount"]),
+        (&json!("ready"), &json!(1))
+    );
+    let script = std::fs::canonicalize(&file).unwrap();
+    assert_eq!(shown["pin"]["scriptPath"], json!(script));
+    // Another script is another program: it is not started.
+    house.file("server.sh", format!("{SERVER}\n"));
+    let changed = house.run(&["mcp", "test", "ada", "sh"]);
+    assert_eq!(changed.code, 1);
+    assert!(
+        changed.stderr.contains("not the one that was approved"),
+        "{changed:?}"
+    );
+}
