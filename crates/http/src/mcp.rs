@@ -17,6 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use guildhall_domain::ids::AgentId;
 use guildhall_hall::{Hall, approvals::Listening};
 use http_body_util::Full;
 use rmcp::{
@@ -57,6 +58,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const INSTRUCTIONS: &str = "guildhall: the house you work in. Read and write its rooms, share \
     documents on a room's canvas, and ask for tool servers of your own. A refusal is a result \
     with isError and {error, code, details}.";
+
+/// The agent that a message is from; among the extensions of its request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calling(pub(crate) AgentId);
 
 /// The endpoint of one server, shared by all requests.
 pub(crate) struct Mcp {

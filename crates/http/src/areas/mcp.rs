@@ -20,7 +20,7 @@ use crate::{
     body::json_bytes,
     errors::{ApiError, ApiResult},
     gates::approach,
-    mcp::Mcp,
+    mcp::{Calling, Mcp},
     state::State,
 };
 
@@ -51,7 +51,8 @@ pub(crate) async fn answer(
 ) -> ApiResult<Response> {
     let agent = by.caller().agent().ok_or(Refusal::AgentTokenRequired)?;
     let place = mcp.calls.enter(agent)?;
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    parts.extensions.insert(Calling(agent));
     let bytes = json_bytes(Request::from_parts(parts.clone(), body)).await?;
     let response = mcp.answer(parts, bytes).await;
     // The place is kept until the last of an answer that comes bit by bit.

@@ -81,6 +81,11 @@ fn argued(operation: &Value, body: &Value, argument: &Argument) -> (Value, bool)
                 false,
             )
         }
+        Place::Approval => {
+            let about = "The `approvalToken` of the answer that asked for an approval; nothing \
+                the first time";
+            (json!({"type": "string", "description": about}), false)
+        }
         Place::Wait(most) => {
             let about = format!("How long to wait for it, at most {most} seconds; 0");
             let shape = json!({"type": "integer", "minimum": 0, "maximum": most,
@@ -100,21 +105,26 @@ fn argued(operation: &Value, body: &Value, argument: &Argument) -> (Value, bool)
 /// without a body.
 fn output(document: &Value, operation: &Value) -> Option<Fields> {
     let responses = operation["responses"].as_object()?;
-    let mut bodies = responses
+    let bodies = responses
         .iter()
         .filter(|(status, _)| status.starts_with('2'))
         .filter_map(|(_, response)| response.pointer("/content/application~1json/schema"));
-    let body = bodies.next()?;
-    let body = if body["type"] == "array" {
-        json!({"type": "object", "properties": {"items": body}, "required": ["items"]})
-    } else {
-        body.clone()
-    };
-    let refusal = json!({"$ref": format!("{COMPONENTS}{REFUSAL}")});
-    Some(closed(
-        document,
-        json!({"type": "object", "anyOf": [body, refusal]}),
-    ))
+    let mut shapes = Vec::new();
+    for body in bodies {
+        let shape = if body["type"] == "array" {
+            json!({"type": "object", "properties": {"items": body}, "required": ["items"]})
+        } else {
+            body.clone()
+        };
+        if !shapes.contains(&shape) {
+            shapes.push(shape);
+        }
+    }
+    if shapes.is_empty() {
+        return None;
+    }
+    shapes.push(json!({"$ref": format!("{COMPONENTS}{REFUSAL}")}));
+    Some(closed(document, json!({"type": "object", "anyOf": shapes})))
 }
 
 /// `schema` with every shape it names among its own definitions.

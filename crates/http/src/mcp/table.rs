@@ -34,7 +34,8 @@ pub(super) struct ToolRow {
 pub(super) struct Route {
     /// Its method, in capitals.
     pub(super) method: &'static str,
-    /// Its path as the interface document writes it.
+    /// Its path as the interface document writes it. Below [`OWN`] it is about the calling agent,
+    /// and no argument says otherwise.
     pub(super) path: &'static str,
 }
 
@@ -78,6 +79,8 @@ pub(super) enum Place {
     Body,
     /// Nowhere: it chooses between two routes.
     Choice(&'static str),
+    /// In the header that shows the token of an approval.
+    Approval,
     /// Nowhere: for at most so many seconds the twin is asked again while its answer's `state`
     /// is `pending`.
     Wait(u32),
@@ -119,6 +122,15 @@ const fn body(name: &'static str) -> Argument {
 }
 
 const ROOM: Argument = path("roomId", "id");
+/// Where what is an agent's own stands.
+pub(super) const OWN: &str = "/api/agents/{id}/";
+const SERVERS: &str = "/api/agents/{id}/mcp-servers";
+const SERVER: &str = "/api/agents/{id}/mcp-servers/{name}";
+const NAME: Argument = path("name", "name");
+const TOKEN: Argument = Argument {
+    name: "approvalToken",
+    place: Place::Approval,
+};
 const APPROVAL: Argument = path("approvalId", "id");
 const ENTRY: Argument = path("entryId", "entryId");
 const DOCUMENT: Argument = path("documentId", "documentId");
@@ -266,6 +278,59 @@ pub(super) const TOOLS: &[ToolRow] = &[
             path: DOCUMENT_PATH,
         }),
         arguments: &[ROOM, DOCUMENT],
+    },
+    ToolRow {
+        name: "mcp_list_servers",
+        title: "List your tool servers",
+        about: "Lists the tool servers you were given beside this one, with where each stands.",
+        tier: Tier::Observe,
+        twin: get(SERVERS),
+        arguments: &[],
+    },
+    ToolRow {
+        name: "mcp_add_server",
+        title: "Ask for a tool server",
+        about: "Adds a tool server; its tools are there on your next turn. A person must allow \
+            it first and is shown exactly what you ask for, so the call can take a while. When \
+            nobody decided in time, the answer has an `approvalToken`: call again with it and \
+            the same arguments.",
+        tier: Tier::Destructive,
+        twin: post(SERVERS),
+        arguments: &[body("name"), body("connection"), TOKEN],
+    },
+    ToolRow {
+        name: "mcp_update_server",
+        title: "Change a tool server",
+        about: "Changes how one of your tool servers is reached, or switches it on or off. \
+            Another connection, and switching on what a person switched off, a person must allow \
+            first, as with `mcp_add_server`.",
+        tier: Tier::Destructive,
+        twin: Twin::One(Route {
+            method: "PATCH",
+            path: SERVER,
+        }),
+        arguments: &[NAME, body("connection"), body("enabled"), TOKEN],
+    },
+    ToolRow {
+        name: "mcp_remove_server",
+        title: "Remove a tool server",
+        about: "Removes one of your tool servers with its secrets. A person must allow it first, \
+            as with `mcp_add_server`.",
+        tier: Tier::Destructive,
+        twin: Twin::One(Route {
+            method: "DELETE",
+            path: SERVER,
+        }),
+        arguments: &[NAME, TOKEN],
+    },
+    ToolRow {
+        name: "mcp_test_server",
+        title: "Test a tool server",
+        about: "Connects to one of your tool servers and lists its tools; what went wrong is in \
+            the answer.",
+        tier: Tier::Act,
+        twin: post("/api/agents/{id}/mcp-servers/{name}/test"),
+        arguments: &[NAME],
     },
     ToolRow {
         name: "approval_status",

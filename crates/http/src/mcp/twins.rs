@@ -10,8 +10,12 @@ use guildhall_hall::approvals::Listening;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-use super::table::{Place, Route, Tier, ToolRow, Twin};
+use super::{
+    Calling,
+    table::{OWN, Place, Route, Tier, ToolRow, Twin},
+};
 use crate::{
+    approving::SERVICE_APPROVAL,
     errors::{ApiError, internal},
     gates::SERVICE_AGENT,
     guards::{Refused, TARGET_BYTES_MAX},
@@ -44,8 +48,14 @@ pub(super) fn request(
         route,
         target,
         body,
+        approval,
         ..
     } = filled(tool, arguments)?;
+    let own = asked.extensions.get::<Calling>().ok_or_else(internal)?;
+    let target = match target.strip_prefix(OWN) {
+        Some(rest) => format!("{}{rest}", OWN.replace("{id}", &own.0.to_string())),
+        None => target,
+    };
     if target.len() > TARGET_BYTES_MAX {
         return Err(Refused::TargetTooLong.into());
     }
@@ -63,6 +73,9 @@ pub(super) fn request(
         if let Some((_, hold)) = hold {
             request = request.header(PREFER, HeaderValue::from_static(hold));
         }
+    }
+    if let Some(token) = approval {
+        request = request.header(SERVICE_APPROVAL, token);
     }
     let body = match body {
         Some(fields) => {
@@ -87,6 +100,8 @@ struct Filled {
     target: String,
     /// Absent where the route takes no body.
     body: Option<Map<String, Value>>,
+    /// The token of an approval.
+    approval: Option<HeaderValue>,
     /// How many seconds an answer may be waited for that is not `pending`.
     wait_s: u32,
 }
@@ -112,7 +127,7 @@ pub(super) async fn is_pending(response: Response) -> Result<(bool, Response), A
 fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refusal> {
     let mut invalid = Invalid::default();
     let (mut named, mut query, mut body) = (Vec::new(), Vec::new(), None);
-    let (mut is_first, mut wait_s) = (true, 0);
+    let (mut is_first, mut wait_s, mut approval) = (true, 0, None);
     for argument in tool.arguments {
         let value = arguments.get(argument.name);
         let given = value.filter(|value| !value.is_null());
@@ -131,6 +146,17 @@ fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refu
                 }
                 Err(problem) => Err(problem),
             },
+            Place::Approval => {
+                let token = given.map(|value| value.as_str().map(HeaderValue::from_str));
+                match token {
+                    None => Ok(()),
+                    Some(Some(Ok(token))) => {
+                        approval = Some(token);
+                        Ok(())
+                    }
+                    Some(_) => Err("must be the token of an approval"),
+                }
+            }
             Place::Wait(most) => match given.map(Value::as_u64) {
                 None => Ok(()),
                 Some(Some(seconds)) if seconds <= u64::from(most) => {
@@ -175,6 +201,7 @@ fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refu
         route,
         target,
         body,
+        approval,
         wait_s,
     })
 }

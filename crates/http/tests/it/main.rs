@@ -30,6 +30,7 @@ mod interactions;
 mod interactions_time;
 mod keys;
 mod mcp;
+mod mcp_approvals;
 mod mcp_door;
 mod mcp_gated;
 mod mcp_secrets;

@@ -57,7 +57,7 @@ async fn the_tools_are_those_of_the_contract_and_none_changes_who_anybody_is() {
         let hint = |name: &str| tool["annotations"][name].as_bool().expect(name);
         (hint("readOnlyHint"), hint("destructiveHint"))
     };
-    let (observe, act) = ((true, false), (false, false));
+    let (observe, act, destructive) = ((true, false), (false, false), (false, true));
     let found: Vec<_> = tools(&ada).await;
     let expected = [
         ("rooms_list", observe, "kind,includeArchived", ""),
@@ -107,6 +107,26 @@ async fn the_tools_are_those_of_the_contract_and_none_changes_who_anybody_is() {
             "roomId,documentId",
             "roomId,documentId",
         ),
+        ("mcp_list_servers", observe, "", ""),
+        (
+            "mcp_add_server",
+            destructive,
+            "name,connection,approvalToken",
+            "name,connection",
+        ),
+        (
+            "mcp_update_server",
+            destructive,
+            "name,connection,enabled,approvalToken",
+            "name",
+        ),
+        (
+            "mcp_remove_server",
+            destructive,
+            "name,approvalToken",
+            "name",
+        ),
+        ("mcp_test_server", act, "name", "name"),
         (
             "approval_status",
             observe,
