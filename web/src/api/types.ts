@@ -11,6 +11,8 @@ export type AgentToken = Schemas['Token'];
 /** By question: a text, or several where several may be chosen. */
 export type Answers = Record<string, string | string[]>;
 export type ApiKey = Schemas['Key'];
+export type Approval = Omit<Schemas['Approval'], 'card'> & { card: Record<string, unknown> };
+export type ApprovalState = Schemas['ApprovalState'];
 export type AskOption = Schemas['AskOption'];
 export type Attachment = Schemas['Attachment'];
 /** An author, or its summary as it stands beside a room or a member. */
@@ -25,6 +27,7 @@ export type ChangeSession = Schemas['ChangeSession'];
 export type Command = Schemas['SlashCommand'];
 export type Commands = Schemas['Commands'];
 export type Cost = Schemas['Cost'];
+export type DiscoveredServers = Schemas['DiscoveredMcpServers'];
 export type EntriesPage = Schemas['Entries'];
 export type Entry = Schemas['Entry'];
 export type Handles = Schemas['Handles'];
@@ -33,6 +36,8 @@ export type Hit = Schemas['Hit'];
 export type Interaction = Schemas['Interaction'];
 export type Invitation = Schemas['Invitation'];
 export type MadeKey = Schemas['MadeKey'];
+export type McpConnection = Schemas['McpConnection'];
+export type McpServer = Schemas['McpServer'];
 export type Member = Schemas['Member'];
 export type MentionSpan = Schemas['MentionSpan'];
 export type Message = Schemas['Message'];

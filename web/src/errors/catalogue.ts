@@ -119,7 +119,16 @@ const texts: Record<string, string> = {
   APPROVAL_NOT_PENDING: 'That ask was decided already, or taken back. Nothing was done twice.',
   APPROVAL_EXPIRED: 'That ask waited too long and is over. Whoever asked has to ask again.',
   APPROVAL_CHANGED: 'It changed since you saw it, so nothing was answered. Look at it again.',
+  APPROVAL_DENIED: 'The owner said no to exactly this a short while ago.',
+  TOO_MANY_APPROVALS: 'Too many asks of yours wait already. Wait until some are decided.',
   REQUESTER_CANNOT_DECIDE: 'Whoever asks cannot be the one who decides.',
+
+  AGENT_SELF_ONLY: 'An agent may look at its own tool servers only.',
+  AGENT_ID_MISMATCH: 'The form and its address name two agents. Reload the page and try again.',
+  SERVER_NOT_FOUND: 'This tool server does not exist any more.',
+  RESERVED_NAME: 'The house keeps this name for itself. Choose another one.',
+  DUPLICATE_NAME: 'This agent has a tool server of that name already. Choose another one.',
+  TOO_MANY_SERVERS: 'This agent has as many tool servers as one may have. Remove one first.',
 
   TOKEN_NOT_FOUND: 'That token does not exist any more.',
   SECRET_ALREADY_SHOWN: 'That secret was shown once and is not kept. Mint a new one.',

@@ -5,11 +5,13 @@ import { keys } from '../accounts/keys.svelte';
 import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
 import { tokens } from '../agents/tokens.svelte';
+import { approvals } from '../approvals/approvals.svelte';
 import { api } from '../api/client';
 import { authors } from '../authors/authors.svelte';
 import { commandLists } from '../commands/commands.svelte';
 import { stream } from '../events/stream.svelte';
 import { asks } from '../interactions/asks.svelte';
+import { servers } from '../mcp-servers/servers.svelte';
 import { openRooms } from '../rooms/open-room.svelte';
 import { rooms } from '../rooms/rooms.svelte';
 import { runtimes } from '../runtimes/runtimes.svelte';
@@ -38,6 +40,8 @@ class Boot {
       // Each says itself what became of it; the rest of the page does not wait for it.
       void sessions.load();
       void asks.load();
+      void approvals.load();
+      servers.loadFor(agents.active.map(({ id }) => id));
       this.ready = true;
     } catch (error) {
       this.error = error;
@@ -57,6 +61,8 @@ class Boot {
       settings.fold(event);
       sessions.fold(event);
       asks.fold(event);
+      approvals.fold(event);
+      servers.fold(event);
       openSessions.fold(event);
       terminal.fold(event);
       taskLists.fold(event);
@@ -72,6 +78,8 @@ class Boot {
       settings.reload();
       void sessions.load();
       void asks.load();
+      void approvals.load();
+      servers.reload();
       openSessions.reload();
       taskLists.reload();
       commandLists.reload();

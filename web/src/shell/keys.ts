@@ -1,6 +1,6 @@
 /** The page's keys; single letters are dead in text fields and while a dialog is open. */
 
-import { asks } from '../interactions/asks.svelte';
+import { waiting } from '../approvals/waiting.svelte';
 import { rooms } from '../rooms/rooms.svelte';
 import { layout } from './layout.svelte';
 import { letters } from './letters.svelte';
@@ -59,7 +59,7 @@ function onLetter(event: KeyboardEvent): boolean {
       layout.keys = true;
       return true;
     case 'n': {
-      const [ask, news] = [asks.pending[0], rooms.news[0]];
+      const [ask, news] = [waiting.list[0], rooms.news[0]];
       if (ask) router.go(askPath(ask.id));
       else if (news) router.go(roomPath(news.id));
       return true;

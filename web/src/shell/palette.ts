@@ -4,7 +4,7 @@ import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
 import type { Hit } from '../api/types';
 import { authors } from '../authors/authors.svelte';
-import { asks } from '../interactions/asks.svelte';
+import { waiting } from '../approvals/waiting.svelte';
 import { openDm } from '../rooms/deeds';
 import { newRoom } from '../rooms/new-room.svelte';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
@@ -61,14 +61,10 @@ export function searchFinding(query: string): Finding {
 }
 
 function askFindings(): Finding[] {
-  return asks.pending.map((ask) => ({
-    key: `ask ${ask.id}`,
-    icon: 'ask',
-    name: visible(ask.title || ask.toolName || 'An agent asks'),
-    note: 'needs you',
-    words: `ask ${ask.title}`,
-    deed: () => router.go(askPath(ask.id)),
-  }));
+  return waiting.list.map(({ id, ask, wish }) => {
+    const name = visible(ask ? ask.title || ask.toolName || 'An agent asks' : wish.summary);
+    return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, deed: () => router.go(askPath(id)) };
+  });
 }
 
 function sessionFindings(): Finding[] {

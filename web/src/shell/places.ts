@@ -18,7 +18,7 @@ export const places: Place[] = [
   { path: '/asks', name: 'Asks', icon: 'ask', keys: 'g a', views: ['asks'], first: true },
   { path: '/rooms', name: 'Rooms', icon: 'rooms', keys: 'g r', views: ['rooms', 'room', 'threads'], first: true },
   { path: '/sessions', name: 'Sessions', icon: 'session', keys: 'g w', views: ['sessions', 'session'], first: true },
-  { path: '/agents', name: 'Agents', icon: 'agents', keys: 'g e', views: ['agents', 'agent'] },
+  { path: '/agents', name: 'Agents', icon: 'agents', keys: 'g e', views: ['agents', 'agent', 'agent-tools'] },
   { path: '/people', name: 'People', icon: 'people', keys: 'g p', views: ['people'] },
   { path: '/usage', name: 'Usage', icon: 'chart', keys: 'g u', views: ['usage'] },
   { path: '/settings', name: 'Settings', icon: 'gear', keys: 'g s', views: ['settings'] },

@@ -13,6 +13,8 @@ export type Route =
   | { view: 'usage' }
   | { view: 'agents' }
   | { view: 'agent'; id: string }
+  /** The tool servers of an agent. */
+  | { view: 'agent-tools'; id: string }
   | { view: 'people' }
   | { view: 'search' }
   /** `section` is `""` at `/settings` itself. */
@@ -38,6 +40,8 @@ export function routeOf(path: string): Route {
     if (first === 'sessions') return { view: 'session', id: second };
     if (first === 'asks') return { view: 'asks', ask: second };
     if (first === 'settings') return { view: 'settings', section: second };
+  } else if (parts.length === 3 && first === 'agents' && third === 'mcp' && second !== undefined) {
+    return { view: 'agent-tools', id: second };
   } else if (parts.length === 4 && first === 'rooms' && third === 't' && second !== undefined && fourth !== undefined) {
     return { view: 'room', id: second, thread: fourth };
   }
@@ -57,6 +61,7 @@ export const roomPath = (roomId: string): string => `/rooms/${encodeURIComponent
 export const entryPath = (roomId: string, entryId: string): string => `${roomPath(roomId)}?entry=${encodeURIComponent(entryId)}`;
 export const threadPath = (roomId: string, rootEntryId: string): string => `${roomPath(roomId)}/t/${encodeURIComponent(rootEntryId)}`;
 export const agentPath = (agentId: string): string => `/agents/${encodeURIComponent(agentId)}`;
+export const agentToolsPath = (agentId: string): string => `${agentPath(agentId)}/mcp`;
 export const sessionPath = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;
 export const askPath = (askId: string): string => `/asks/${encodeURIComponent(askId)}`;
 export const searchPath = (query: string): string => (query === '' ? '/search' : `/search?q=${encodeURIComponent(query)}`);

@@ -5,7 +5,7 @@ import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { sessions, titleOf as titleOfSession } from '../sessions/sessions.svelte';
 import { terminal } from '../sessions/terminal.svelte';
 import { sections } from '../settings/sections';
-import { roomPath, type Route } from './route';
+import { agentPath, roomPath, type Route } from './route';
 
 /** The steps down to the present view; every step but the last has an address. */
 export function crumbsOf(route: Route): { text: string; path: string }[] {
@@ -54,6 +54,12 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       return [
         { text: 'Agents', path: '/agents' },
         { text: agents.get(route.id)?.name ?? 'Agent', path: '' },
+      ];
+    case 'agent-tools':
+      return [
+        { text: 'Agents', path: '/agents' },
+        { text: agents.get(route.id)?.name ?? 'Agent', path: agentPath(route.id) },
+        { text: 'Tool servers', path: '' },
       ];
     case 'unknown':
       return [{ text: 'Not found', path: '' }];

@@ -1,0 +1,53 @@
+/** The calls of tool servers and of what a person must allow, one function an operation. */
+
+import { changed, http, PAGE_MAX, reading, type Reading } from './client';
+import type { Approval, McpConnection, McpServer } from './types';
+
+const at = (id: string) => ({ path: { id } });
+const of = (id: string, name: string) => ({ path: { id, name } });
+/** Who must be asked for is told so at once; nothing is held open. */
+const AT_ONCE = { headers: { prefer: 'wait=0' } };
+
+/** All servers of the agent; null where the owner has to allow it first. */
+async function done(asked: Promise<unknown>): Promise<McpServer[] | null> {
+  const answer = await asked;
+  return Array.isArray(answer) ? (answer as McpServer[]) : null;
+}
+
+export const tools = {
+  servers: {
+    list: (id: string) => reading(http.GET('/api/agents/{id}/mcp-servers', { params: at(id) })),
+    add: (id: string, name: string, connection: McpConnection) =>
+      done(changed(http.POST('/api/agents/{id}/mcp-servers', { ...AT_ONCE, params: at(id), body: { name, connection } }))),
+    /** Only while it is at revision `rev`; else 412. */
+    change: (id: string, name: string, connection: McpConnection, rev: number) =>
+      done(
+        changed(
+          http.PATCH('/api/agents/{id}/mcp-servers/{name}', {
+            params: of(id, name),
+            headers: { ...AT_ONCE.headers, 'if-match': `"${rev}"` },
+            body: { connection },
+          }),
+        ),
+      ),
+    remove: (id: string, name: string) =>
+      done(changed(http.DELETE('/api/agents/{id}/mcp-servers/{name}', { ...AT_ONCE, params: of(id, name) }))),
+    enable: (id: string, name: string) =>
+      done(changed(http.POST('/api/agents/{id}/mcp-servers/{name}/enable', { ...AT_ONCE, params: of(id, name) }))),
+    disable: (id: string, name: string) =>
+      done(changed(http.POST('/api/agents/{id}/mcp-servers/{name}/disable', { params: of(id, name) }))),
+    discovered: (id: string) => reading(http.GET('/api/agents/{id}/mcp-discovered', { params: at(id) })),
+    adopt: (id: string, name: string) =>
+      done(changed(http.POST('/api/agents/{id}/mcp-import', { ...AT_ONCE, params: at(id), body: { name } }))),
+  },
+
+  approvals: {
+    pending: (cursor?: string) =>
+      reading(http.GET('/api/approvals', { params: { query: { limit: PAGE_MAX, ...(cursor ? { cursor } : {}) } } })),
+    one: (id: string) => reading(http.GET('/api/approvals/{id}', { params: at(id) })) as Promise<Reading<Approval>>,
+    grant: (id: string, digest: string) => changed(http.POST('/api/approvals/{id}/grant', { params: at(id), body: { digest } })),
+    /** Takes no digest: a refusal is safe whatever was shown. */
+    deny: (id: string, reason?: string) =>
+      changed(http.POST('/api/approvals/{id}/deny', { params: at(id), body: reason ? { reason } : {} })),
+  },
+};

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { differencesOf, outcomeOf, restOfCard, serverCardOf, wordingOf } from './approval';
+
+test('a wish is told in our words with the asker’s name of it; an unknown deed in the server’s', () => {
+  const card = { name: 'files' };
+  expect(wordingOf({ kind: 'capability', capability: 'mcp.add', title: 'Add', card })).toEqual({ deed: 'wants to add the tool server', object: 'files' });
+  expect(wordingOf({ kind: 'access', capability: 'moon.fly', title: 'Fly to the moon', card: {} })).toEqual({ deed: 'asks: Fly to the moon', object: '' });
+});
+
+test('a card of a tool server is read whole, and one of something else is none', () => {
+  const card = { transport: 'stdio', command: 'npx', args: ['-y', 'x'], cwd: '/p', env: [{ name: 'PATH', value: '/bin', loadsCode: true }], url: null };
+  expect(serverCardOf(card)).toEqual({
+    transport: 'stdio',
+    command: ['npx', '-y', 'x'],
+    cwd: '/p',
+    resolvedPath: null,
+    executableSha256: null,
+    scriptPath: null,
+    scriptSha256: null,
+    env: [{ name: 'PATH', value: '/bin', loadsCode: true }],
+    url: '',
+    headerNames: [],
+  });
+  expect(serverCardOf({ operation: 'send' })).toBe(null);
+});
+
+test('two sides show what differs only, and what is long in lines', () => {
+  const before = { path: '/a', sha: '1', tools: [{ name: 'x' }], gone: 'g' };
+  const after = { path: '/a', sha: '2', tools: [{ name: 'y' }] };
+  expect(differencesOf({ before, after })).toEqual([
+    { name: 'sha', before: '1', after: '2', lines: false },
+    { name: 'tools', before: JSON.stringify(before.tools, null, 2), after: JSON.stringify(after.tools, null, 2), lines: true },
+    { name: 'gone', before: 'g', after: null, lines: false },
+  ]);
+  expect(differencesOf({ after })).toBe(null);
+});
+
+test('nothing of a card stays unseen', () => {
+  expect(restOfCard({ name: 'a', url: null, amount: 5, none: null })).toEqual({ amount: 5 });
+  expect(restOfCard({ name: 'a', command: 'b' })).toBe(null);
+});
+
+test('an outcome tells a yes that was not used from silence', () => {
+  expect(outcomeOf({ kind: 'capability', state: 'expired', decidedAt: null }).word).toBe('Refused: nobody answered in time');
+  expect(outcomeOf({ kind: 'capability', state: 'expired', decidedAt: 'x' }).word).toBe('Approved, but not used in time');
+});

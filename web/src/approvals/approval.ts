@@ -1,0 +1,114 @@
+/** What a wish says and what became of it. Pure. */
+
+import type { Approval } from '../api/types';
+
+/** A sentence of ours in two halves; the object between them is the asker's word. */
+export type Wording = { deed: string; object: string };
+
+const deeds: Record<string, string> = {
+  'mcp.add': 'wants to add the tool server',
+  'mcp.update': 'wants to change the tool server',
+  'mcp.remove': 'wants to remove the tool server',
+  'mcp.import': 'wants to take from its folder the tool server',
+};
+
+/** What is wanted; a deed this page does not know is told in the server's own words. */
+export function wordingOf({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): Wording {
+  const object = typeof card.name === 'string' ? card.name : '';
+  if (kind === 'repin') return { deed: 'asks again: this tool server is not what was allowed', object };
+  return { deed: deeds[capability] ?? `asks: ${title}`, object };
+}
+
+export type Variable = { name: string; value: string | null; loadsCode: boolean };
+
+/** A tool server as the card shows it. */
+export type ServerCard = {
+  transport: string;
+  command: string[];
+  cwd: string;
+  resolvedPath: string | null;
+  executableSha256: string | null;
+  scriptPath: string | null;
+  scriptSha256: string | null;
+  env: Variable[];
+  url: string;
+  headerNames: string[];
+};
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []);
+
+/** Null when the card is of something else. */
+export function serverCardOf(card: Record<string, unknown>): ServerCard | null {
+  if (typeof card.transport !== 'string') return null;
+  const env = Array.isArray(card.env) ? (card.env as Partial<Variable>[]) : [];
+  return {
+    transport: card.transport,
+    command: typeof card.command === 'string' ? [card.command, ...texts(card.args)] : [],
+    cwd: text(card.cwd),
+    resolvedPath: textOrNull(card.resolvedPath),
+    executableSha256: textOrNull(card.executableSha256),
+    scriptPath: textOrNull(card.scriptPath),
+    scriptSha256: textOrNull(card.scriptSha256),
+    env: env.map(({ name, value, loadsCode }) => ({ name: text(name), value: textOrNull(value), loadsCode: loadsCode === true })),
+    url: text(card.url),
+    headerNames: texts(card.headerNames),
+  };
+}
+
+/** One thing that is not as it was; `lines` where it is too much for a line. */
+export type Difference = { name: string; before: string | null; after: string | null; lines: boolean };
+
+/** What differs between the two sides of a card that shows both; null when it shows only one. */
+export function differencesOf(card: Record<string, unknown>): Difference[] | null {
+  const { before, after } = card;
+  if (!isObject(before) || !isObject(after)) return null;
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return names.flatMap((name) => {
+    const [was, is] = [written(before[name]), written(after[name])];
+    if (was === is) return [];
+    return [{ name, before: was, after: is, lines: [was, is].some((side) => side?.includes('\n') === true) }];
+  });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function written(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+}
+
+/** Members that neither the server's part nor the two sides show. */
+export function restOfCard(card: Record<string, unknown>): Record<string, unknown> | null {
+  const shown = [
+    'agentId', 'agentName', 'name', 'transport', 'command', 'args', 'cwd', 'resolvedPath', 'executableSha256',
+    'scriptPath', 'scriptSha256', 'env', 'url', 'headerNames', 'before', 'after',
+  ];
+  const rest = Object.entries(card).filter(([name, value]) => !shown.includes(name) && value !== null);
+  return rest.length > 0 ? Object.fromEntries(rest) : null;
+}
+
+/** `executableSha256` → `executable sha256`. */
+export const namedInWords = (name: string): string => name.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
+
+/** What became of it, and what that means. */
+export function outcomeOf({ kind, state, decidedAt }: Pick<Approval, 'kind' | 'state' | 'decidedAt'>): { word: string; told: string } {
+  switch (state) {
+    case 'pending':
+      return { word: 'Waits', told: '' };
+    case 'granted':
+      return { word: 'Approved', told: 'Whoever asked may do exactly this, once, and has not done it yet.' };
+    case 'consumed':
+      return { word: 'Approved', told: kind === 'repin' ? 'It goes on as it is now.' : 'It was done, once.' };
+    case 'denied':
+      return { word: 'Denied', told: kind === 'repin' ? 'The server is switched off.' : 'Whoever asked was told no.' };
+    case 'expired':
+      return decidedAt === null
+        ? { word: 'Refused: nobody answered in time', told: 'Nothing was done.' }
+        : { word: 'Approved, but not used in time', told: 'Nothing was done.' };
+    case 'withdrawn':
+      return { word: 'Withdrawn', told: 'Nothing was done.' };
+  }
+}

@@ -1,0 +1,134 @@
+/** What must be allowed before it happens, apart from what sessions ask; and what became of it while this page was open. */
+
+import { SvelteMap } from 'svelte/reactivity';
+import type { Reading } from '../api/client';
+import { tools } from '../api/tools';
+import type { Approval, ApprovalState, AuthorSummary } from '../api/types';
+import type { HallEvent } from '../events/frames';
+import { readAndFold } from '../events/reading';
+
+export type Wish = Approval & {
+  /** True when what it shows is not what it showed first. */
+  changed: boolean;
+};
+
+/** What an event tells of one that is known. */
+type Told = Partial<Pick<Approval, 'state' | 'decidedBy' | 'decidedAt' | 'denyReason' | 'consumedAt'>>;
+
+/** Outcomes kept in sight. */
+const OUTCOMES_MAX = 30;
+const ENDS: Record<string, ApprovalState> = {
+  approval_consumed: 'consumed',
+  approval_expired: 'expired',
+  approval_withdrawn: 'withdrawn',
+};
+
+class Approvals {
+  loaded = $state(false);
+  error = $state<unknown>(null);
+  /** The one that came last, to be announced. */
+  newest = $state.raw<Wish | null>(null);
+  seq = 0;
+
+  #byId = new SvelteMap<string, Wish>();
+
+  /** Oldest first, so that a new one never takes the place of another. */
+  pending = $derived([...this.#byId.values()].filter(isWaiting).sort(byAge));
+  outcomes = $derived(
+    [...this.#byId.values()]
+      .filter((wish) => !isWaiting(wish))
+      .sort((a, b) => ((a.decidedAt ?? a.expiresAt) < (b.decidedAt ?? b.expiresAt) ? 1 : -1))
+      .slice(0, OUTCOMES_MAX),
+  );
+
+  get(id: string): Wish | undefined {
+    return this.#byId.get(id);
+  }
+
+  load = async (): Promise<void> => {
+    try {
+      await readAndFold(readAll, (approvals, seq) => this.#take(approvals, seq), this.fold);
+      this.error = null;
+      this.loaded = true;
+    } catch (error) {
+      this.error = error;
+    }
+  };
+
+  /** Reads one again, whatever became of it; one that is none is none. */
+  look = async (id: string): Promise<void> => {
+    try {
+      const { body } = await tools.approvals.one(id);
+      if (isOurs(body)) this.put(body);
+    } catch {
+      this.#byId.delete(id);
+    }
+  };
+
+  put(approval: Approval): Wish {
+    const known = this.#byId.get(approval.id);
+    const changed = known !== undefined && (known.changed || known.digest !== approval.digest);
+    const wish = { ...approval, changed };
+    this.#byId.set(wish.id, wish);
+    return wish;
+  }
+
+  fold = (event: HallEvent): void => {
+    if (event.seq <= this.seq) return;
+    if (event.type === 'approval_requested') {
+      const approval = event.data.approval as Approval;
+      const known = this.#byId.has(approval.id);
+      const wish = this.put(approval);
+      if (!known && isWaiting(wish)) this.newest = wish;
+      return;
+    }
+    const id = event.data.approvalId as string;
+    if (event.type === 'approval_decided') {
+      const { state, decidedBy, decidedAt, denyReason } = event.data as {
+        state: ApprovalState;
+        decidedBy: AuthorSummary;
+        decidedAt: string;
+        denyReason: string | null;
+      };
+      this.#tell(id, { state, decidedBy, decidedAt, denyReason });
+      return;
+    }
+    const state = ENDS[event.type];
+    if (state) this.#tell(id, { state, ...(state === 'consumed' ? { consumedAt: event.data.at as string } : {}) });
+  };
+
+  #tell(id: string, told: Told): void {
+    const known = this.#byId.get(id);
+    if (known) this.#byId.set(id, { ...known, ...told });
+  }
+
+  #take(approvals: Approval[], seq: number): void {
+    this.seq = seq;
+    const listed = new Set(approvals.map(({ id }) => id));
+    for (const [id, wish] of this.#byId) {
+      if (isWaiting(wish) && !listed.has(id)) void this.look(id);
+    }
+    for (const approval of approvals) this.put(approval);
+  }
+}
+
+/** All pages, true at the first one's event. */
+async function readAll(): Promise<Reading<Approval[]>> {
+  const found: Approval[] = [];
+  let first: number | null = null;
+  for (let cursor: string | undefined; ; ) {
+    const { body, seq } = await tools.approvals.pending(cursor);
+    first ??= seq;
+    found.push(...(body.approvals as Approval[]).filter(isOurs));
+    if (body.nextCursor === null) return { body: found, seq: first };
+    cursor = body.nextCursor;
+  }
+}
+
+/** What sessions ask is shown and answered as an interaction. */
+const isOurs = ({ kind }: Pick<Approval, 'kind'>): boolean => kind !== 'tool_call' && kind !== 'question';
+export const isWaiting = ({ state }: Pick<Approval, 'state'>): boolean => state === 'pending';
+const byAge = (a: Approval, b: Approval): number =>
+  a.requestedAt === b.requestedAt ? (a.id < b.id ? -1 : 1) : a.requestedAt < b.requestedAt ? -1 : 1;
+
+export const approvals = new Approvals();

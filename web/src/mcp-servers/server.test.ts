@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { McpConnection } from '../api/types';
+import { blankForm, connectionOf, formOf, isBroken, isWhole, standingOf } from './server';
+
+const stored: McpConnection = { transport: 'stdio', command: 'node', args: ['a b', '', 'line\nbreak'], env: { KEY: 'secret' } };
+
+test('a form that nobody touched says what is stored, and shows no value', () => {
+  const form = formOf(stored);
+  expect(JSON.stringify(form)).not.toContain('secret');
+  expect(connectionOf(form, stored)).toEqual({ ...stored, env: { KEY: '***' } });
+});
+
+test('arguments are one a line, with their spaces', () => {
+  const form = { ...blankForm, command: ' npx ', args: '-y\n two words \n' };
+  expect(connectionOf(form)).toEqual({ transport: 'stdio', command: 'npx', args: ['-y', ' two words '], env: {} });
+});
+
+test('of the other transport nothing is sent', () => {
+  const form = { ...formOf(stored), transport: 'sse' as const, url: 'http://here/sse', headers: [{ name: '', value: 'x' }] };
+  expect(connectionOf(form, stored)).toEqual({ transport: 'sse', url: 'http://here/sse', headers: {} });
+  expect(isWhole({ ...form, url: ' ' })).toBe(false);
+});
+
+test('what needs a person or failed is broken, what is off or new is not', () => {
+  const states = ['ready', 'disabled', 'unknown', 'needsSignIn', 'needsApproval', 'commandMissing', 'failing'];
+  expect(states.filter((status) => isBroken({ status }))).toEqual(['needsSignIn', 'needsApproval', 'commandMissing', 'failing']);
+});
+
+test('a word of a newer server stands as it is', () => {
+  expect(standingOf({ status: 'dreaming' })).toEqual({ status: 'unknown', words: 'dreaming' });
+});
