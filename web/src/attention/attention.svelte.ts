@@ -2,9 +2,12 @@
 
 import type { Session } from '../api/types';
 import { agents } from '../agents/agents.svelte';
-import type { Agent, Room } from '../api/types';
+import type { Agent, McpServer, Room } from '../api/types';
+import { approvals, type Wish } from '../approvals/approvals.svelte';
 import { stream } from '../events/stream.svelte';
 import { asks } from '../interactions/asks.svelte';
+import { servers } from '../mcp-servers/servers.svelte';
+import { standingOf } from '../mcp-servers/server';
 import { rooms } from '../rooms/rooms.svelte';
 import { sessions } from '../sessions/sessions.svelte';
 import { byUrgency, statusOf, type Ranked, type Status } from './status';
@@ -13,6 +16,8 @@ export type Tile = Ranked & { key: string } & (
     | { kind: 'session'; session: Session }
     | { kind: 'room'; room: Room }
     | { kind: 'agent'; agent: Agent }
+    | { kind: 'server'; agent: Agent; server: McpServer }
+    | { kind: 'wish'; wish: Wish }
   );
 
 export function statusIn(session: Session): Status {
@@ -38,6 +43,24 @@ export function tiles(): Tile[] {
     ...agents.active
       .filter(({ state }) => state === 'runtime-missing')
       .map((agent): Tile => ({ kind: 'agent', key: `agent ${agent.id}`, agent, status: 'failed', since: agent.updatedAt })),
+    ...approvals.pending
+      .filter(({ kind }) => kind !== 'repin')
+      .map((wish): Tile => ({ kind: 'wish', key: `wish ${wish.id}`, wish, status: 'needs you', since: wish.requestedAt })),
+    ...brokenServers(),
   ];
   return some.sort(byUrgency);
+}
+
+/** True where a tile stands that is neither a session nor a room. */
+export const troubled = (): boolean =>
+  approvals.pending.length > 0 || brokenServers().length > 0 || agents.active.some(({ state }) => state === 'runtime-missing');
+
+/** Since when is known only of one that waits for a word: nothing tells when the others broke. */
+function brokenServers(): Tile[] {
+  return servers.broken.flatMap(({ agentId, server }): Tile[] => {
+    const agent = agents.get(agentId);
+    if (!agent || agent.state === 'retired') return [];
+    const since = approvals.get(server.approvalId ?? '')?.requestedAt ?? '';
+    return [{ kind: 'server', key: `server ${agentId} ${server.name}`, agent, server, status: standingOf(server).status, since }];
+  });
 }

@@ -1,0 +1,188 @@
+import { answer, cards, pending, select } from './at-work';
+import { expect, test } from './house';
+import { expectAccessible, looks } from './looks';
+import { askFor, program, serversOf, writeDiscovered } from './tools';
+
+test('what an agent asks for stands there exactly, and is done once a person approved it', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const page = await windows.open('/');
+  const command = program(house);
+  const connection = { transport: 'stdio' as const, command, args: ['a b', 'x\u202Ey'], env: { API_KEY: 'canary-7f', PATH: '/opt/tools' } };
+  const held = await askFor(house, scribe, 'files', connection);
+  expect(held.status).toBe(202);
+
+  // It is counted and announced wherever one is, and leads to its card.
+  await expect(page.getByRole('alert').filter({ hasText: 'Scribe wants to add the tool server files. 1 waiting for you.' })).toBeAttached();
+  await page.goto(`${house.url}/asks/${held.body.approvalId}`);
+  const card = pending(page);
+  await expect(card).toBeFocused();
+  await expect(card.getByRole('heading').first()).toContainText('Scribe wants to add the tool server files');
+  await expect(card.locator('ol > li')).toHaveText([command, 'a b', 'x\\u{202e}y']);
+  await expect(card).toContainText(house.folder('Scribe'));
+  await expect(card.getByText(/^[0-9a-f]{64}$/)).toHaveCount(1);
+  await expect(card.getByRole('listitem').filter({ hasText: 'PATH' })).toContainText('/opt/tools');
+  await expect(card.getByRole('listitem').filter({ hasText: 'API_KEY' })).toContainText('value not shown');
+  expect(await page.content()).not.toContain('canary-7f');
+
+  const sent = page.waitForRequest((request) => request.url().endsWith('/grant'));
+  await answer(card, /^Approve/);
+  const shown = await house.get<{ digest: string }>(`/api/approvals/${held.body.approvalId}`);
+  expect((await sent).postDataJSON()).toEqual({ digest: shown.digest });
+  await expect(cards(page)).toContainText('Approved by you');
+  expect(await serversOf(house, scribe)).toEqual([]);
+
+  expect((await askFor(house, scribe, 'files', connection, held.body.approvalToken)).status).toBe(200);
+  await expect(cards(page)).toContainText('It was done, once.');
+  await page.goto(`${house.url}/agents/${scribe.agent.id}/mcp`);
+  await expect(page.getByRole('listitem', { name: 'files' })).toContainText('tools not listed yet');
+});
+
+test('a refusal takes words along, and reaches the agent', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const held = await askFor(house, scribe, 'web', { transport: 'http', url: 'http://127.0.0.1:9/mcp', headers: { 'X-Key': 'canary-8a' } });
+  const page = await windows.open('/asks');
+  const card = pending(page);
+  await expect(card).toContainText('http://127.0.0.1:9/mcp');
+  await expect(card).toContainText('X-Key');
+  expect(await page.content()).not.toContain('canary-8a');
+  await select(card);
+  await card.getByRole('button', { name: 'Deny with words' }).click();
+  await page.getByRole('textbox', { name: 'Why not?' }).fill('not this one');
+  await page.getByRole('button', { name: 'Deny with these words' }).click();
+  await expect(cards(page)).toContainText('Denied by you');
+  await expect(cards(page)).toContainText('not this one');
+  const again = await askFor(house, scribe, 'web', { transport: 'http', url: 'http://127.0.0.1:9/mcp', headers: { 'X-Key': 'canary-8a' } }, held.body.approvalToken);
+  expect([again.status, again.body.code]).toEqual([403, 'APPROVAL_DENIED']);
+  // The address of an ask tells later, too, what became of it.
+  await page.goto(`${house.url}/asks/${held.body.approvalId}`);
+  await expect(page.getByText('That ask is answered already.')).toBeVisible();
+  await expect(cards(page)).toContainText('Denied by you');
+});
+
+test('nothing but its own armed card approves a wish', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const held = await askFor(house, scribe, 'files', { transport: 'stdio', command: program(house) });
+  const page = await windows.open('/asks');
+  const card = pending(page);
+  await expect(card).toBeVisible();
+  for (const key of ['a', 'd', 'A', 'D', 'Enter', ' ', 'Escape']) await page.keyboard.press(key);
+  await card.getByRole('button', { name: /^Approve/ }).click({ force: true });
+  await expect(card.getByText('Nothing was answered.')).toBeVisible();
+  expect(await house.get(`/api/approvals/${held.body.approvalId}`)).toMatchObject({ state: 'pending' });
+  await select(card);
+  await expect(card.getByRole('button', { name: /^Deny D$/ })).not.toHaveAttribute('aria-disabled', 'true');
+  await card.focus();
+  await page.keyboard.press('d');
+  await expect(cards(page)).toContainText('Denied by you');
+});
+
+test('a person adds, edits, switches off and on, and removes; it is done at once and seen everywhere', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const path = `/agents/${scribe.agent.id}/mcp`;
+  const [page, other] = [await windows.open(`/agents/${scribe.agent.id}`), await windows.open(path)];
+  await page.getByRole('link', { name: 'none yet' }).click();
+  await expect(page.getByRole('heading', { name: 'No tool server yet' })).toBeVisible();
+  await page.getByRole('button', { name: 'Add the first one' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name', { exact: true }).fill('guildhall');
+  await dialog.getByLabel('Command').fill(program(house));
+  await dialog.getByLabel('Arguments').fill('--root\nmy folder');
+  await dialog.getByRole('button', { name: 'Add a variable' }).click();
+  await dialog.getByLabel('Name of variable 1').fill('API_KEY');
+  await dialog.getByLabel('Value of variable 1').fill('canary-9c');
+  await dialog.getByRole('button', { name: 'Add tool server' }).click();
+  await expect(dialog.getByRole('alert')).toBeVisible();
+  await dialog.getByLabel('Name', { exact: true }).fill('files');
+  await dialog.getByRole('button', { name: 'Add tool server' }).click();
+  await expect(dialog).toHaveCount(0);
+
+  const row = page.getByRole('listitem', { name: 'files' });
+  const seen = other.getByRole('listitem', { name: 'files' });
+  await expect(row).toContainText('not tried yet');
+  await expect(row).toContainText('my folder');
+  await expect(seen).toContainText('variables API_KEY');
+  expect(await other.content()).not.toContain('canary-9c');
+
+  await row.getByRole('button', { name: 'Edit files' }).click();
+  await expect(dialog.getByLabel('Value of variable 1')).toHaveValue('***');
+  await dialog.getByLabel('Arguments').fill('--read-only');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect(seen).toContainText('--read-only');
+  const [stored] = await serversOf(house, scribe);
+  expect(stored?.connection).toMatchObject({ args: ['--read-only'], env: { API_KEY: 'canary-9c' } });
+
+  await row.getByRole('button', { name: 'Disable files' }).click();
+  await expect(seen).toContainText('switched off');
+  await row.getByRole('button', { name: 'Enable files' }).click();
+  await expect(seen).not.toContainText('switched off');
+  await row.getByRole('button', { name: 'Remove files' }).click();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await expect(other.getByRole('heading', { name: 'No tool server yet' })).toBeVisible();
+  expect(await serversOf(house, scribe)).toEqual([]);
+});
+
+test('a form that is behind changes nothing', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
+  await house.post(path, { name: 'files', connection: { transport: 'stdio', command: program(house) } });
+  const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
+  await page.getByRole('button', { name: 'Edit files' }).click();
+  await house.patch(`${path}/files`, { connection: { transport: 'stdio', command: program(house), args: ['theirs'] } });
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Arguments').fill('mine');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('Somebody changed this meanwhile.');
+  expect((await serversOf(house, scribe))[0]?.connection).toMatchObject({ args: ['theirs'] });
+});
+
+test('what the folder names is shown, and imported by a person', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const command = program(house);
+  writeDiscovered(house, scribe, { mcpServers: { notes: { command, args: ['--here'], env: { KEY: 'canary-1b' } }, broken: { command: 7 } } });
+  const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
+  const found = page.getByRole('region', { name: 'Found servers' });
+  await expect(found.locator('[data-found="notes"]')).toContainText(`${command} --here`);
+  await expect(found.getByText('broken')).toBeVisible();
+  await found.getByRole('button', { name: 'Import notes' }).click();
+  await expect(found).toContainText('✓ added');
+  await expect(page.getByRole('listitem', { name: 'notes' })).toContainText('variables KEY');
+  expect(await page.content()).not.toContain('canary-1b');
+});
+
+test('a server whose program is gone is a broken thing on the first page', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  await house.post(`/api/agents/${scribe.agent.id}/mcp-servers`, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
+  const page = await windows.open('/');
+  const tile = page.getByRole('listitem').filter({ hasText: 'its program is not found' });
+  await expect(tile).toContainText('lost');
+  await tile.getByRole('link').click();
+  await expect(page).toHaveURL(new RegExp(`/agents/${scribe.agent.id}/mcp$`));
+});
+
+for (const look of looks) {
+  test(`tool servers and their asks are accessible: ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
+    const scribe = await house.agent('Scribe');
+    const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
+    const command = program(house);
+    await house.post(path, { name: 'files', connection: { transport: 'stdio', command, args: ['--root', '.'], env: { KEY: 'k' } } });
+    await house.post(path, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
+    writeDiscovered(house, scribe, { mcpServers: { notes: { command }, broken: { command: 7 } } });
+    await askFor(house, scribe, 'more', { transport: 'stdio', command, args: ['-y', 'a b'], env: { PATH: '/opt/tools', KEY: 'k' } });
+    const page = await windows.open('/', look);
+    await expect(page.getByText('its program is not found')).toBeVisible();
+    await expectAccessible(page, 'home');
+    await page.goto(`${house.url}/asks`);
+    await expect(pending(page)).toBeVisible();
+    await expectAccessible(page, 'asks');
+    if (process.env.GUILDHALL_SHOTS) await page.screenshot({ path: `${process.env.GUILDHALL_SHOTS}/asks-${look.theme}-${look.width}.png`, fullPage: true });
+    await page.goto(`${house.url}/agents/${scribe.agent.id}/mcp`);
+    await expect(page.getByRole('listitem', { name: 'lost' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Import notes' })).toBeVisible();
+    await expectAccessible(page, 'tool servers');
+    if (process.env.GUILDHALL_SHOTS) await page.screenshot({ path: `${process.env.GUILDHALL_SHOTS}/mcp-${look.theme}-${look.width}.png`, fullPage: true });
+    await page.getByRole('button', { name: 'Edit files' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await expectAccessible(page, 'edit a tool server');
+    if (process.env.GUILDHALL_SHOTS) await page.screenshot({ path: `${process.env.GUILDHALL_SHOTS}/edit-${look.theme}-${look.width}.png` });
+  });
+}

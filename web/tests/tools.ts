@@ -1,0 +1,30 @@
+/** What agents and people do with tool servers, as the specs do it. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { McpConnection, McpServer } from '../src/api/types';
+import type { AgentVoice, House } from './house';
+
+export type Answered = { status: number; body: { approvalToken?: string; approvalId?: string; code?: string } & McpServer[] };
+
+/** A program that is there and does nothing. */
+export function program(house: House, name = 'tool.sh'): string {
+  const path = join(house.dir, name);
+  writeFileSync(path, '#!/bin/sh\ncat\n', { mode: 0o755 });
+  return path;
+}
+
+/** The agent itself asks for a server, as any program that holds its token would. */
+export async function askFor(house: House, voice: AgentVoice, name: string, connection: McpConnection, token = ''): Promise<Answered> {
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-service-agent': voice.token, prefer: 'wait=0' };
+  if (token) headers['x-service-approval'] = token;
+  const asked = { method: 'POST', headers, body: JSON.stringify({ name, connection }) };
+  const response = await fetch(`${house.url}/api/agents/${voice.agent.id}/mcp-servers`, asked);
+  return { status: response.status, body: (await response.json()) as Answered['body'] };
+}
+
+export const serversOf = (house: House, voice: AgentVoice): Promise<McpServer[]> => house.get(`/api/agents/${voice.agent.id}/mcp-servers`);
+
+export const writeDiscovered = (house: House, voice: AgentVoice, file: unknown): void =>
+  writeFileSync(join(house.folder(voice.agent.name), '.mcp.json'), JSON.stringify(file));
+
