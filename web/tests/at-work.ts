@@ -30,7 +30,7 @@ export const pending = (page: Page): Locator => cards(page).filter({ has: page.g
 
 /** Gives the card the focus, as a person does who wants to answer. The buttons come alive by themselves. */
 export async function select(card: Locator): Promise<void> {
-  await card.getByRole('heading').click();
+  await card.getByRole('heading').first().click();
 }
 
 /** A button of a card waits until the card is armed, then it is pressed. */

@@ -16,7 +16,7 @@ test('what an agent asks for stands there exactly, and is done once a person app
   await page.goto(`${house.url}/asks/${held.body.approvalId}`);
   const card = pending(page);
   await expect(card).toBeFocused();
-  await expect(card.getByRole('heading').first()).toContainText('Scribe wants to add the tool server files');
+  await expect(card.getByRole('heading').first()).toContainText('wants to add the tool server files');
   await expect(card.locator('ol > li')).toHaveText([command, 'a b', 'x\\u{202e}y']);
   await expect(card).toContainText(house.folder('Scribe'));
   await expect(card.getByText(/^[0-9a-f]{64}$/)).toHaveCount(1);
@@ -159,6 +159,36 @@ test('a server whose program is gone is a broken thing on the first page', async
   await expect(page).toHaveURL(new RegExp(`/agents/${scribe.agent.id}/mcp$`));
 });
 
+test('a changed server shows before and after, and a card that changed answers only anew', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const held = await askFor(house, scribe, 'files', { transport: 'stdio', command: program(house) });
+  const page = await windows.open('/');
+  const before = { executableSha256: 'a'.repeat(64), tools: [{ name: 'read', description: 'Reads.' }] };
+  const after = { executableSha256: 'b'.repeat(64), tools: [{ name: 'read', description: 'Reads, and sends it\u202E away.' }] };
+  const sent: string[] = [];
+  await page.route(/\/api\/approvals(\?|\/)/, async (route) => {
+    if (route.request().method() === 'POST') {
+      sent.push((route.request().postDataJSON() as { digest: string }).digest[0]!);
+      return route.fulfill({ status: 409, json: { error: 'It changed.', code: 'APPROVAL_CHANGED', details: null } });
+    }
+    const answered = await route.fetch();
+    const body = (await answered.json()) as { approvals?: object[]; card: object };
+    const card = sent.length === 0 ? { name: 'files', before, after } : { name: 'files', before, after: { ...after, executableSha256: 'c'.repeat(64) } };
+    const repin = { kind: 'repin', capability: 'mcp.repin', card, digest: (sent.length === 0 ? '1' : '2').repeat(64) };
+    for (const approval of body.approvals ?? [body]) Object.assign(approval, repin);
+    return route.fulfill({ response: answered, json: body });
+  });
+  await page.goto(`${house.url}/asks/${held.body.approvalId}`);
+  const card = pending(page);
+  await expect(card.getByRole('row', { name: /executable sha256/ })).toContainText('b'.repeat(64));
+  await expect(card.getByRole('region', { name: 'Change of tools' })).toContainText('sends itU+202E away.');
+  await answer(card, /^Approve/);
+  await expect(card).toContainText('Changed since it was shown.');
+  await expect(card.getByRole('row', { name: /executable sha256/ })).toContainText('c'.repeat(64));
+  await answer(card, /^Approve/);
+  await expect.poll(() => sent).toEqual(['1', '2']);
+});
+
 for (const look of looks) {
   test(`tool servers and their asks are accessible: ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
     const scribe = await house.agent('Scribe');
@@ -174,15 +204,14 @@ for (const look of looks) {
     await page.goto(`${house.url}/asks`);
     await expect(pending(page)).toBeVisible();
     await expectAccessible(page, 'asks');
-    if (process.env.GUILDHALL_SHOTS) await page.screenshot({ path: `${process.env.GUILDHALL_SHOTS}/asks-${look.theme}-${look.width}.png`, fullPage: true });
     await page.goto(`${house.url}/agents/${scribe.agent.id}/mcp`);
     await expect(page.getByRole('listitem', { name: 'lost' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Import notes' })).toBeVisible();
     await expectAccessible(page, 'tool servers');
-    if (process.env.GUILDHALL_SHOTS) await page.screenshot({ path: `${process.env.GUILDHALL_SHOTS}/mcp-${look.theme}-${look.width}.png`, fullPage: true });
+    const below = await page.evaluate(() => document.documentElement.scrollHeight - document.documentElement.clientHeight);
+    expect(below, 'only the view itself scrolls').toBeLessThanOrEqual(0);
     await page.getByRole('button', { name: 'Edit files' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
     await expectAccessible(page, 'edit a tool server');
-    if (process.env.GUILDHALL_SHOTS) await page.screenshot({ path: `${process.env.GUILDHALL_SHOTS}/edit-${look.theme}-${look.width}.png` });
   });
 }
