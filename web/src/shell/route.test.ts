@@ -7,6 +7,8 @@ test('every view has its address', () => {
   expect(routeOf('/rooms/')).toEqual({ view: 'rooms' });
   expect(routeOf('/rooms/r1')).toEqual({ view: 'room', id: 'r1' });
   expect(routeOf('/agents/a1')).toEqual({ view: 'agent', id: 'a1' });
+  expect(routeOf('/agents/a1/mcp')).toEqual({ view: 'agent-tools', id: 'a1' });
+  expect(routeOf('/agents/a1/else')).toEqual({ view: 'unknown', path: '/agents/a1/else' });
   expect(routeOf('/people')).toEqual({ view: 'people' });
   expect(routeOf('/asks')).toEqual({ view: 'asks', ask: '' });
   expect(routeOf('/asks/i1')).toEqual({ view: 'asks', ask: 'i1' });
