@@ -71,7 +71,7 @@ fn greeting() -> Value {
 }
 
 /// An agent of the server; answers its token.
-fn agent(server: &Server, scratch: &Scratch) -> String {
+pub(crate) fn agent(server: &Server, scratch: &Scratch) -> String {
     let folder = scratch.path().join("ada");
     std::fs::create_dir_all(&folder).unwrap();
     let ask = json!({"name": "ada", "cwd": folder, "runtime": "rehearsal"});
