@@ -113,6 +113,8 @@ struct Inner {
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
+    /// Who waits for the test of a tool server.
+    testing: mcp_servers::Lines,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -228,6 +230,7 @@ impl Hall {
                 seal: parts.seal,
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
+                testing: mcp_servers::Lines::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),

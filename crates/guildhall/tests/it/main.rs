@@ -38,4 +38,6 @@ mod rooms_of_agents;
 mod runtimes;
 mod server;
 mod sessions;
+#[cfg(feature = "real-servers")]
+mod tested_servers;
 mod workspace;

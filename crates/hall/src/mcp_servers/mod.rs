@@ -3,6 +3,7 @@
 //! for by [`crate::approvals`].
 
 mod deeds;
+mod lines;
 mod preflight;
 mod testing;
 mod values;
@@ -31,6 +32,8 @@ use guildhall_store::{
 use guildhall_world::{mcp_discovered, seal::Seal};
 
 use crate::{Hall, approvals};
+
+pub(crate) use lines::Lines;
 
 /// What a project names, and what of it the agent has.
 #[derive(Clone, Debug)]

@@ -26,7 +26,8 @@ use crate::{Hall, repeats::Once};
 impl Hall {
     /// Reaches a server and lists its tools; what comes of it is noted in the entry.
     ///
-    /// What is switched off, or is not what was approved, is not reached at all.
+    /// What is switched off, or is not what was approved, is not reached at all. An entry is
+    /// tested by one at a time; what others find meanwhile is what stands there then.
     ///
     /// # Errors
     /// `NotFound` for agent or entry. A test that fails is no error.
@@ -38,11 +39,20 @@ impl Hall {
         name: &str,
         once: Once<Tested>,
     ) -> Result<Tested> {
-        let found = self
-            .look(by, name, &Default::default(), once.peek())
-            .await?;
+        let anything = Default::default();
+        let mut found = self.look(by, name, &anything, once.peek()).await?;
+        let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
+        let line = &self.inner.testing;
+        let turn = line.turn(by.agent(), &found.kept.server.name, within).await;
+        if turn.is_some() {
+            found = self.look(by, name, &anything, once.peek()).await?;
+        }
         let (agent, server) = (&found.agent, &found.kept.server);
-        let (tested, outcome) = match HeldBack::of(server) {
+        let held_back = match turn {
+            Some(_) => HeldBack::of(server),
+            None => Some(HeldBack::Busy),
+        };
+        let (tested, outcome) = match held_back {
             Some(why) => (Tested::held_back(why), Outcome::Nothing),
             None => self.reach(agent, server).await?,
         };
@@ -232,6 +242,10 @@ async fn check(target: &Target, agent: &Agent, within: Duration) -> Checked {
 
 fn failed(server: &McpServer, error: &McpError) -> (Tested, Outcome) {
     let text = without_values(server, &error.to_string());
+    let text = match error {
+        McpError::Ended { stderr, .. } => tested::with_last_words(server, &text, stderr),
+        _ => text,
+    };
     let tested = Tested {
         needs_auth: error.needs_sign_in(),
         ..Tested::failed(error.code(), &text)
