@@ -16,6 +16,7 @@ pub mod export;
 pub mod interactions;
 pub mod keys;
 pub mod launching;
+pub mod mcp_gateway;
 pub mod mcp_servers;
 pub mod members;
 mod passwords;
@@ -113,6 +114,8 @@ struct Inner {
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
+    /// The connections to tool servers.
+    gateways: mcp_gateway::Gateways,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -228,6 +231,7 @@ impl Hall {
                 seal: parts.seal,
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
+                gateways: mcp_gateway::Gateways::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),

@@ -2,7 +2,9 @@
 //! Reaching them is the gateway's; what needs a person first is decided by `domain` and asked
 //! for by [`crate::approvals`].
 
+mod credential;
 mod deeds;
+mod noting;
 mod preflight;
 mod testing;
 mod values;
@@ -30,6 +32,10 @@ use guildhall_store::{
 };
 use guildhall_world::{mcp_discovered, seal::Seal};
 
+pub(crate) use self::{
+    noting::{Entry, Learned, Noted, repinned},
+    preflight::session_of,
+};
 use crate::{Hall, approvals};
 
 /// What a project names, and what of it the agent has.

@@ -111,7 +111,7 @@ impl Hall {
     }
 
     /// How a server is reached; `None` when its program is not there.
-    async fn target(
+    pub(crate) async fn target(
         &self,
         agent: &Agent,
         connection: &Connection,

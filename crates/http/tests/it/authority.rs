@@ -21,6 +21,7 @@ const BESIDE: [(&str, &str, &str); 5] = [
     ("GET", "/docs", "open"),
     ("GET", "/docs/errors/{code}", "open"),
     ("POST", "/mcp", "agent"),
+    ("POST", "/mcp/servers/{name}", "agent"),
 ];
 
 /// The kinds of callers, in the order of the table's columns.
