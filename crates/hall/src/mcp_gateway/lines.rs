@@ -297,6 +297,15 @@ impl Gateways {
         line.is_resting
     }
 
+    /// How many stand now.
+    pub(super) fn open(&self) -> usize {
+        let lines = held(&self.lines);
+        lines
+            .values()
+            .filter(|line| matches!(line.life, Life::Up { .. }))
+            .count()
+    }
+
     /// Whether it is left alone until the next turn.
     pub(super) fn is_resting(&self, key: &Key) -> bool {
         held(&self.lines)

@@ -423,6 +423,11 @@ impl Hall {
         }
     }
 
+    /// How many tool servers are connected to now.
+    pub fn tool_servers_open(&self) -> usize {
+        self.inner.gateways.open()
+    }
+
     /// A session of an agent is over, and uses no server any more.
     pub(crate) fn leave_tool_servers(&self, session: SessionId) {
         self.inner.gateways.leave(session);
