@@ -16,6 +16,7 @@ pub mod ids;
 pub mod interactions;
 pub mod keys;
 pub mod limits;
+pub mod mcp_gateway;
 pub mod mcp_servers;
 pub mod mcp_tools;
 pub mod members;

@@ -214,6 +214,16 @@ pub const MCP_CALL_TOTAL_S: u64 = 3_600;
 pub const MCP_PROBE_WAIT_MS: u64 = 1_500;
 /// Seconds the test of an entry may take.
 pub const MCP_TEST_WAIT_S: u64 = 20;
+/// Seconds a connection to an MCP server, with the first list of its tools, may take.
+pub const MCP_CONNECT_WAIT_S: u64 = 20;
+/// Failures of an MCP server within [`MCP_FAILURES_WITHIN_S`] after which it counts as failing.
+pub const MCP_FAILURES_MAX: usize = 3;
+/// Seconds within which failures of an MCP server count together.
+pub const MCP_FAILURES_WITHIN_S: u64 = 60;
+/// Seconds after which an MCP server that tells of changed tools is asked for them all the same.
+pub const MCP_TOOLS_FRESH_S: u64 = 10;
+/// Bytes of both sides of a card that shows changed tools: 512 KiB.
+pub const MCP_REPIN_CARD_BYTES_MAX: usize = 512 * 1_024;
 /// Characters of what an MCP server says of a failure that are passed on.
 pub const MCP_UPSTREAM_CHARS_MAX: usize = 400;
 /// Seconds a cancelled turn may take to end.

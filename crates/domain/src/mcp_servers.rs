@@ -6,6 +6,7 @@ pub mod card;
 pub mod connection;
 pub mod discovered;
 pub mod pin;
+pub mod repin;
 pub mod status;
 pub mod tested;
 pub mod told;
@@ -22,6 +23,7 @@ use crate::{
 pub use card::{Card, Place};
 pub use connection::{AuthKind, Connection, Remote, SecretText, Stdio, Transport};
 pub use pin::{Pin, Program, Verdict};
+pub use repin::Differing;
 pub use status::{Facts, Status, Trigger, next};
 pub use tested::{HeldBack, Tested};
 

@@ -31,7 +31,7 @@ use tokio::{
 use self::{
     lines::{Line, Lines},
     messages::Message,
-    wire::{Answer, Connection, Wire},
+    wire::{Again, Answer, Connection, Wire},
 };
 use crate::cli::frames::Frames;
 
@@ -72,7 +72,8 @@ pub(crate) fn run(name: &str) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let input = BufReader::new(tokio::io::stdin());
-    let served = runtime.block_on(serve(wire, births, input, tokio::io::stdout()));
+    let is_own = name == OWN_TOOL_SERVER;
+    let served = runtime.block_on(serve((wire, is_own), births, input, tokio::io::stdout()));
     // A thread that still reads the standard input must not hold the process.
     runtime.shutdown_background();
     served.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
@@ -96,7 +97,7 @@ fn target(name: &str) -> String {
 }
 
 async fn serve(
-    wire: Wire,
+    (wire, is_own): (Wire, bool),
     births: mpsc::UnboundedReceiver<Connection>,
     input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin,
@@ -104,6 +105,7 @@ async fn serve(
     let (out, outbox) = mpsc::channel(OUTBOX);
     let bridge = Bridge {
         wire,
+        is_own,
         out,
         version: RefCell::default(),
         tools: Cell::default(),
@@ -130,6 +132,8 @@ async fn write(
 /// One tool server of one session, for as long as its client is there.
 struct Bridge {
     wire: Wire,
+    /// Whether it is the house's own tool server.
+    is_own: bool,
     out: mpsc::Sender<Value>,
     /// The revision that client and server agreed on.
     version: RefCell<Option<String>>,
@@ -217,7 +221,13 @@ impl Bridge {
     async fn post(&self, message: &Message, body: Bytes) -> io::Result<Answer> {
         let version = self.version.borrow().clone();
         let headers = message.headers(version.as_deref(), &ids::new().to_string());
-        self.wire.post(&body, &headers).await
+        let again = match message.method() {
+            "initialize" => Again::Shortly,
+            // A tool of another server knows nothing of keys.
+            "tools/call" if !self.is_own => Again::Unsent,
+            _ => Again::Always,
+        };
+        self.wire.post(&body, &headers, again).await
     }
 
     /// Hands on the messages of a stream, the last of which is the answer.

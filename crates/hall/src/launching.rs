@@ -59,14 +59,19 @@ impl Hall {
         })
     }
 
-    /// The tool server through which the agent of a session reaches the house, with the
-    /// session's token in its environment: other users see what a program is called with.
+    /// The tool server through which the agent of a session reaches the house.
     pub(crate) fn own_tool_server(&self, token: &str) -> McpServer {
+        self.tool_server(OWN_TOOL_SERVER, token)
+    }
+
+    /// The way of a session's agent to the tool server `name`, with the session's token in its
+    /// environment: other users see what a program is called with.
+    pub(crate) fn tool_server(&self, name: &str, token: &str) -> McpServer {
         let launching = &self.inner.launching;
         McpServer::Stdio {
-            name: OWN_TOOL_SERVER.to_owned(),
+            name: name.to_owned(),
             command: launching.bridge.clone(),
-            args: vec![BRIDGE.to_owned(), OWN_TOOL_SERVER.to_owned()],
+            args: vec![BRIDGE.to_owned(), name.to_owned()],
             env: vec![
                 (environment::URL.to_owned(), launching.url.clone()),
                 (environment::AGENT_TOKEN.to_owned(), token.to_owned()),

@@ -16,6 +16,7 @@ pub mod export;
 pub mod interactions;
 pub mod keys;
 pub mod launching;
+pub mod mcp_gateway;
 pub mod mcp_servers;
 pub mod members;
 mod passwords;
@@ -114,7 +115,9 @@ struct Inner {
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
     /// Who waits for the test of a tool server.
-    testing: mcp_servers::Lines,
+    testing: mcp_servers::Queues,
+    /// The connections to tool servers.
+    gateways: mcp_gateway::Gateways,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -230,7 +233,8 @@ impl Hall {
                 seal: parts.seal,
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
-                testing: mcp_servers::Lines::default(),
+                testing: mcp_servers::Queues::default(),
+                gateways: mcp_gateway::Gateways::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),

@@ -8,9 +8,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, callers, canvas, capabilities, commands,
-        entries, export, interactions, keys, mcp, mcp_servers, members, messages, operating,
-        reactions, read_cursors, rooms, runtimes, search, session_tasks, sessions, settings,
-        sign_ins, signals, streams, threads, tokens, turns, usage,
+        entries, export, interactions, keys, mcp, mcp_gateway, mcp_servers, members, messages,
+        operating, reactions, read_cursors, rooms, runtimes, search, session_tasks, sessions,
+        settings, sign_ins, signals, streams, threads, tokens, turns, usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -139,6 +139,7 @@ pub fn router(state: State) -> Router {
 fn beside(mcp: Mcp) -> Router<State> {
     Router::new()
         .route("/mcp", routing::post(mcp::answer))
+        .route("/mcp/servers/{name}", routing::post(mcp_gateway::answer))
         .layer(Extension(Arc::new(mcp)))
 }
 

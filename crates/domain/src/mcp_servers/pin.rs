@@ -66,6 +66,15 @@ impl Pin {
         }
     }
 
+    /// The program that is pinned.
+    pub fn program(&self) -> Option<Program> {
+        Some(Program {
+            executable_path: self.executable_path.clone()?,
+            executable_sha256: self.executable_sha256.clone()?,
+            script: self.script_path.clone().zip(self.script_sha256.clone()),
+        })
+    }
+
     /// Whether a program is pinned.
     pub fn has_program(&self) -> bool {
         self.executable_sha256.is_some()

@@ -89,6 +89,20 @@ impl Tested {
         }
     }
 
+    /// Takes back that it went well: its tools, which are still shown, are not the approved ones.
+    pub fn are_not_approved(&mut self) {
+        let failed = Self::failed(
+            "TOOLS_CHANGED",
+            "The server's tools are not those that were approved.",
+        );
+        *self = Self {
+            tools: self.tools.take(),
+            duration_ms: self.duration_ms,
+            pin_changed: true,
+            ..failed
+        };
+    }
+
     /// A server that was not reached at all.
     pub fn held_back(why: HeldBack) -> Self {
         let (code, error) = why.told();
@@ -177,16 +191,7 @@ pub fn listed(
     let needs_approval =
         approved.is_some_and(|approved| mcp_tools::compare(approved, &tools).needs_approval());
     if needs_approval {
-        let failed = Tested::failed(
-            "TOOLS_CHANGED",
-            "The server's tools are not those that were approved.",
-        );
-        *tested = Tested {
-            tools: tested.tools.take(),
-            duration_ms: tested.duration_ms,
-            pin_changed: true,
-            ..failed
-        };
+        tested.are_not_approved();
         return Ok(None);
     }
     tested.ok = true;

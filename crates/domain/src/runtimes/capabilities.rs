@@ -4,10 +4,6 @@
 use super::{Axis, Mode, NativeMode, Probed, Profile, REHEARSAL, Transcript, modes};
 use crate::Refusal;
 
-/// Whether sessions are handed the tool servers of their agents, beside the house's own. No agent
-/// is handed any yet, and a capability is true only where it is shown to work.
-const HANDS_MANAGED_SERVERS_OVER: bool = false;
-
 /// What a runtime can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -163,7 +159,7 @@ impl Flags {
             cost_tracking: is(&["claude-code", "opencode", REHEARSAL]),
             resume: probed.map_or(is_shown, |probed| probed.load_session || probed.resume),
             tool_servers: speaks,
-            managed_tool_servers: speaks && HANDS_MANAGED_SERVERS_OVER,
+            managed_tool_servers: speaks,
             question_prompt: is(&["claude-code", REHEARSAL]),
         }
     }

@@ -197,11 +197,7 @@ fn the_flags_sections_and_features_are_those_of_the_contract() {
         assert_eq!(found, *flags, "{kind}");
         assert!(!entry.supports_plugins, "{kind}");
         assert_eq!(entry.supports_mcp, flags[0], "{kind}");
-        assert_eq!(
-            entry.supports_managed_mcp_servers,
-            HANDS_MANAGED_SERVERS_OVER && flags[0],
-            "{kind}"
-        );
+        assert_eq!(entry.supports_managed_mcp_servers, flags[0], "{kind}");
         assert_eq!(entry.config_section, *section);
         assert!(!entry.supports_effort, "{kind}: nobody said so");
         assert!(entry.sections.contains(&Section::Command));

@@ -19,13 +19,15 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     net::TcpStream,
     sync::mpsc,
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 
 /// How long a server may take to accept a connection.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long a message is sent again while no server takes it.
+/// How long a message is sent again while no server takes it; a greeting, whose client waits for
+/// it before it does anything, a shorter time.
 const AGAIN_MAX: Duration = Duration::from_secs(60);
+const GREETING_AGAIN_MAX: Duration = Duration::from_secs(8);
 /// How long is waited before a message is sent again: at first, and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
 /// Bytes of an answer.
@@ -34,12 +36,39 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// A connection at work; it moves only while it is waited for.
 pub(super) type Connection = Pin<Box<dyn Future<Output = ()>>>;
 
+/// How a message may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// As long as no answer came: it is done once however often it is sent.
+    Always,
+    /// The same, for a client that waits for it before it does anything.
+    Shortly,
+    /// Only while it did not reach a server: what it does may be done twice.
+    Unsent,
+}
+
 /// What the server answered.
 pub(super) enum Answer {
     /// One body.
     Whole(StatusCode, Bytes),
     /// A stream of events.
     Stream(Incoming),
+}
+
+/// Why no answer came.
+struct Lost {
+    error: io::Error,
+    /// Whether a server may have got the message.
+    is_sent: bool,
+}
+
+impl Lost {
+    fn unsent(error: io::Error) -> Self {
+        Self {
+            error,
+            is_sent: false,
+        }
+    }
 }
 
 /// The way to one address of the server.
@@ -77,22 +106,35 @@ impl Wire {
     }
 
     /// Posts a message with `headers`; again, with the same headers, while no server answers or
-    /// the server is busy. A key among the headers keeps it from being done twice.
+    /// the server is busy.
     ///
     /// # Errors
-    /// When no answer came for a minute.
-    pub(super) async fn post(&self, body: &Bytes, headers: &HeaderMap) -> io::Result<Answer> {
-        let end = Instant::now() + AGAIN_MAX;
+    /// When no answer came for a minute, for a greeting within ten seconds; at once when the
+    /// message reached a server and may not be sent again.
+    pub(super) async fn post(
+        &self,
+        body: &Bytes,
+        headers: &HeaderMap,
+        again: Again,
+    ) -> io::Result<Answer> {
+        let end = Instant::now()
+            + match again {
+                Again::Always | Again::Unsent => AGAIN_MAX,
+                Again::Shortly => GREETING_AGAIN_MAX,
+            };
         let [mut pause, longest] = PAUSES;
         loop {
-            let answer = self.attempt(body, headers).await;
+            let (answer, is_sent) = match self.attempt(body, headers, end).await {
+                Ok(answer) => (Ok(answer), true),
+                Err(Lost { error, is_sent }) => (Err(error), is_sent),
+            };
             let is_settled = match &answer {
                 Ok(Answer::Whole(status, _)) => {
                     *status != StatusCode::SERVICE_UNAVAILABLE
                         && *status != StatusCode::TOO_MANY_REQUESTS
                 }
                 Ok(Answer::Stream(_)) => true,
-                Err(_) => false,
+                Err(_) => is_sent && again == Again::Unsent,
             };
             if is_settled || Instant::now() + pause > end {
                 return answer;
@@ -103,13 +145,18 @@ impl Wire {
         }
     }
 
-    async fn attempt(&self, body: &Bytes, headers: &HeaderMap) -> io::Result<Answer> {
+    async fn attempt(
+        &self,
+        body: &Bytes,
+        headers: &HeaderMap,
+        end: Instant,
+    ) -> Result<Answer, Lost> {
         loop {
             let kept = self.idle.borrow_mut().pop();
             let is_kept = kept.is_some();
             let mut sender = match kept {
                 Some(sender) => sender,
-                None => self.connect().await?,
+                None => self.connect(end).await.map_err(Lost::unsent)?,
             };
             match self.exchange(&mut sender, body, headers).await {
                 Ok(answer) => {
@@ -119,8 +166,8 @@ impl Wire {
                     return Ok(answer);
                 }
                 // The server may have closed what was kept; a new one tells for certain.
-                Err(_) if is_kept => {}
-                Err(error) => return Err(error),
+                Err(lost) if is_kept && !lost.is_sent => {}
+                Err(lost) => return Err(lost),
             }
         }
     }
@@ -130,7 +177,7 @@ impl Wire {
         sender: &mut SendRequest<Full<Bytes>>,
         body: &Bytes,
         headers: &HeaderMap,
-    ) -> io::Result<Answer> {
+    ) -> Result<Answer, Lost> {
         let host = self.url.authority().map_or("", |host| host.as_str());
         let mut request = Request::post(&self.target)
             .header(header::HOST, host)
@@ -138,25 +185,36 @@ impl Wire {
             .header(header::ACCEPT, "application/json, text/event-stream")
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(body.clone()))
-            .map_err(io::Error::other)?;
+            .map_err(|error| Lost::unsent(io::Error::other(error)))?;
         request.headers_mut().extend(headers.clone());
-        sender.ready().await.map_err(io::Error::other)?;
-        let answer = sender.send_request(request).await;
-        let (head, body) = answer.map_err(io::Error::other)?.into_parts();
+        let ready = sender.ready().await;
+        ready.map_err(|error| Lost::unsent(io::Error::other(error)))?;
+        let answer = sender.try_send_request(request).await;
+        // A request that is given back was not even begun to be written.
+        let answer = answer.map_err(|mut error| Lost {
+            is_sent: error.take_message().is_none(),
+            error: io::Error::other(error.into_error()),
+        });
+        let (head, body) = answer?.into_parts();
         let kind = head.headers.get(header::CONTENT_TYPE);
         if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
             return Ok(Answer::Stream(body));
         }
         let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-        let body = body.map_err(io::Error::other)?.to_bytes();
+        let body = body.map_err(|error| Lost {
+            error: io::Error::other(error),
+            is_sent: true,
+        });
+        let body = body?.to_bytes();
         Ok(Answer::Whole(head.status, body))
     }
 
-    async fn connect(&self) -> io::Result<SendRequest<Full<Bytes>>> {
+    async fn connect(&self, end: Instant) -> io::Result<SendRequest<Full<Bytes>>> {
         let host = self.url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']');
+        let by = end.min(Instant::now() + CONNECT_TIME_MAX);
         let address = (host, self.url.port_u16().unwrap_or(80));
-        let socket = timeout(CONNECT_TIME_MAX, TcpStream::connect(address)).await??;
+        let socket = timeout_at(by, TcpStream::connect(address)).await??;
         socket.set_nodelay(true)?;
         let greeted = http1::handshake(TokioIo::new(socket)).await;
         let (sender, connection) = greeted.map_err(io::Error::other)?;

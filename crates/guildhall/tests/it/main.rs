@@ -28,6 +28,7 @@ mod hostile;
 mod intruder;
 mod kill;
 mod login;
+mod mcp_gateway;
 mod modes;
 mod process_trees;
 mod promises;

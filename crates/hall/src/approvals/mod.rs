@@ -25,7 +25,7 @@ pub use permits::{Approved, Listening, Permit, Presented};
 pub(crate) use {
     deadlines::start,
     holds::Holds,
-    rows::{withdraw, withdraw_about},
+    rows::{Repin, ask_again, withdraw, withdraw_about},
 };
 
 use crate::{Hall, callers, repeats::Once};

@@ -17,7 +17,7 @@ use guildhall_store::{
 };
 use serde_json::Value;
 
-use crate::Hall;
+use crate::{Hall, mcp_servers};
 
 /// What the server asks about something that was allowed and looks different now.
 pub(crate) struct Repin {
@@ -39,13 +39,6 @@ pub(crate) struct Repin {
 /// Faults.
 ///
 /// Source: contract 4.5, kind `repin`.
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the gateway to servers asks this when a pin does not fit"
-    )
-)]
 pub(crate) fn ask_again(tx: &mut Tx<'_>, repin: Repin, now: Moment) -> Result<ApprovalId> {
     let new = New {
         id: Hall::new_id(ApprovalId::from_bytes),
@@ -150,6 +143,13 @@ pub(super) fn step(
     };
     if !approvals::advance(tx, approval.id, &step)? {
         return Err(broken().into());
+    }
+    if approval.kind == ApprovalKind::Repin {
+        match trigger {
+            ApprovalTrigger::Grant => mcp_servers::repinned(tx, approval, true, by, now)?,
+            ApprovalTrigger::Deny => mcp_servers::repinned(tx, approval, false, by, now)?,
+            ApprovalTrigger::Spend | ApprovalTrigger::Expire | ApprovalTrigger::Withdraw => {}
+        }
     }
     let after = super::existing(tx, approval.id)?;
     for event in told(&after, trigger, now) {

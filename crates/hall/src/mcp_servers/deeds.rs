@@ -328,7 +328,9 @@ impl Hall {
     ) -> Result<Committed> {
         let (by, seal, now) = (*by, self.inner.seal.clone(), self.now());
         let (caller, id) = (*by.caller(), by.agent());
-        self.store()
+        let name = before.server.name.clone();
+        let committed = self
+            .store()
             .write(move |tx| {
                 callers::require(tx, &caller, now)?;
                 registered(tx, id)?;
@@ -360,7 +362,12 @@ impl Hall {
                 })?;
                 Ok(Committed::Done(done))
             })
-            .await
+            .await?;
+        if let Committed::Done(entries) = &committed {
+            let now = entries.value.iter().find(|entry| entry.name == name);
+            self.tool_server_changed(id, &name, now);
+        }
+        Ok(committed)
     }
 }
 

@@ -2,9 +2,11 @@
 //! Reaching them is the gateway's; what needs a person first is decided by `domain` and asked
 //! for by [`crate::approvals`].
 
+mod credential;
 mod deeds;
-mod lines;
+mod noting;
 mod preflight;
+mod queues;
 mod testing;
 mod values;
 
@@ -31,9 +33,12 @@ use guildhall_store::{
 };
 use guildhall_world::{mcp_discovered, seal::Seal};
 
+pub(crate) use self::{
+    noting::{Entry, Learned, Noted, repinned},
+    preflight::session_of,
+    queues::Queues,
+};
 use crate::{Hall, approvals};
-
-pub(crate) use lines::Lines;
 
 /// What a project names, and what of it the agent has.
 #[derive(Clone, Debug)]

@@ -80,7 +80,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub(super) async fn program_of(
+    pub(crate) async fn program_of(
         &self,
         agent: &Agent,
         connection: &Connection,
@@ -110,7 +110,7 @@ impl Hall {
 }
 
 /// The session a caller asks from, when its token names one.
-pub(super) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> {
+pub(crate) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> {
     let Credential::AgentToken(token) = by.credential else {
         return Ok(None);
     };

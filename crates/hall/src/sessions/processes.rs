@@ -27,7 +27,7 @@ use self::{
     desk::Desk,
     places::{Living, Start, Step},
 };
-use crate::Hall;
+use crate::{Hall, mcp_gateway::Handed};
 
 pub(crate) use self::places::{Processes, Use};
 
@@ -56,6 +56,8 @@ struct Seats {
     by_session: HashMap<SessionId, Seat>,
     /// The sessions that were to be opened here, whose tokens end with the process.
     known: HashSet<SessionId>,
+    /// The tokens of the sessions that are open here: servers that come later get the same.
+    tokens: HashMap<SessionId, String>,
     /// Who listens to a session, by the agent's id of it.
     inboxes: HashMap<String, (SessionId, mpsc::Sender<Said>)>,
     /// Commands that were reported before their session had its seat, by the agent's id of it: an
@@ -97,7 +99,10 @@ pub(super) struct Seat {
     pub(super) own_model: String,
     /// The effort it came with.
     pub(super) own_effort: String,
+    /// The tool servers of its agent that it was handed.
+    pub(super) handed: Handed,
 }
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -121,6 +126,23 @@ impl Process {
     /// Notes that a session is to be opened here, before it gets its token.
     pub(super) fn expect(&self, session: SessionId) {
         lock(&self.seats).known.insert(session);
+    }
+
+    /// Keeps the token of a session that is open here.
+    pub(super) fn keep_token(&self, session: SessionId, token: String) {
+        lock(&self.seats).tokens.insert(session, token);
+    }
+
+    /// The token of a session that is open here.
+    pub(super) fn token(&self, session: SessionId) -> Option<String> {
+        lock(&self.seats).tokens.get(&session).cloned()
+    }
+
+    /// Forgets the seat of a session that is to be opened anew; answers what it was.
+    pub(super) fn give_up_seat(&self, session: SessionId) -> Option<Seat> {
+        let mut seats = lock(&self.seats);
+        seats.tokens.remove(&session);
+        seats.by_session.remove(&session)
     }
 
     /// Notes what is set in a session.
@@ -147,6 +169,7 @@ impl Process {
             seats
                 .inboxes
                 .retain(|_, (listener, _)| *listener != session);
+            seats.tokens.remove(&session);
             seats.by_session.remove(&session)
         };
         if let Some(seat) = seat {
@@ -239,6 +262,7 @@ impl Hall {
 
     /// Lets go of a session that is over, in the process of its agent.
     pub(crate) fn forget_session(&self, agent: AgentId, session: SessionId) {
+        self.leave_tool_servers(session);
         if let Some(process) = self.inner.processes.running(agent) {
             self.tasks().spawn("session's end", self.now(), async move {
                 process.forget_session(session).await;
@@ -290,6 +314,9 @@ impl Hall {
             }
         };
         let sessions = std::mem::take(&mut lock(&seats).known);
+        for session in &sessions {
+            self.leave_tool_servers(*session);
+        }
         self.revoke_process_tokens(id, token, sessions).await;
         let has_run = living.has_run();
         drop(living);

@@ -1,7 +1,7 @@
 //! The stage of a turn: the agent's process runs, the session is open in it, and mode, model and
 //! effort are in force.
 
-use std::{future::Future, path::PathBuf, pin::pin};
+use std::{future::Future, iter, path::PathBuf, pin::pin};
 
 use guildhall_domain::{
     Error, Refusal, Result,
@@ -20,7 +20,7 @@ use super::{
     processes::{Process, Seat, Use},
     standing,
 };
-use crate::{Hall, runtimes::note_probed};
+use crate::{Hall, mcp_gateway::Handed, runtimes::note_probed};
 
 /// What is in force at the agent for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,12 +128,17 @@ impl Hall {
         let profile = self.runtimes().find(&session.runtime);
         let usage_scope = profile.map_err(|refusal| said(refusal.into()))?.usage_scope;
         let process = self.process_in(&place, &agent).await?;
+        let servers = self.servers_for(&agent, session.id).await.map_err(said)?;
         let (native, inbox) = match process.seat(session.id) {
-            Some(seat) => {
+            Some(seat) if seat.handed == servers.set && !servers.is_stale => {
                 let inbox = process.listen(session.id, &seat.native);
                 (seat.native, inbox)
             }
-            None => self.seat(&process, session).await?,
+            Some(seat) => {
+                self.hand_over(&process, session, &seat, servers.set)
+                    .await?
+            }
+            None => self.seat(&process, session, servers.set).await?,
         };
         let mut stage = Stage {
             session: session.id,
@@ -150,19 +155,55 @@ impl Hall {
     }
 
     /// Opens the session in its agent's process, with the tool server through which its agent
-    /// reaches the house.
+    /// reaches the house and the agent's own ones.
     async fn seat(
         &self,
         process: &Process,
         session: &Session,
+        set: Handed,
     ) -> Result<(String, mpsc::Receiver<Said>), String> {
         let (agent, id) = (session.agent_id, session.id);
         process.expect(id);
         let secret = self.mint_session_token(agent, id).await.map_err(said)?;
-        let servers = vec![self.own_tool_server(&secret.reveal())];
-        let seated = self.seat_with(process, session, servers).await;
-        if seated.is_err() {
-            self.revoke_session_token(agent, id).await;
+        let token = secret.reveal();
+        let seated = self.seat_with(process, session, (&token, set)).await;
+        match &seated {
+            Ok(_) => process.keep_token(id, token),
+            Err(_) => self.revoke_session_token(agent, id).await,
+        }
+        seated
+    }
+
+    /// Hands other tool servers to a session that is open: it is taken up again in the same
+    /// process, with the token it has.
+    ///
+    /// Source: contract 4.4, "At the start of each turn".
+    async fn hand_over(
+        &self,
+        process: &Process,
+        session: &Session,
+        seat: &Seat,
+        set: Handed,
+    ) -> Result<(String, mpsc::Receiver<Said>), String> {
+        let Some(token) = process.token(session.id) else {
+            return self.seat(process, session, set).await;
+        };
+        // The agent's own id of it is in the row only from its first turn on.
+        let session = Session {
+            runtime_session_id: seat.native.clone(),
+            ..session.clone()
+        };
+        let seated = self.seat_with(process, &session, (&token, set)).await;
+        match &seated {
+            Ok((native, _)) if *native != seat.native => {
+                process.link.close_session(&seat.native).await;
+            }
+            Ok(_) => {}
+            Err(_) => {
+                process.give_up_seat(session.id);
+                self.revoke_session_token(session.agent_id, session.id)
+                    .await;
+            }
         }
         seated
     }
@@ -173,9 +214,15 @@ impl Hall {
         &self,
         process: &Process,
         session: &Session,
-        mcp_servers: Vec<McpServer>,
+        (token, set): (&str, Handed),
     ) -> Result<(String, mpsc::Receiver<Said>), String> {
         let (link, facts) = (&process.link, &process.facts);
+        let others = set
+            .names()
+            .map(|name| self.tool_server(name.as_str(), token));
+        let mcp_servers: Vec<McpServer> = iter::once(self.own_tool_server(token))
+            .chain(others)
+            .collect();
         let known = &session.runtime_session_id;
         let can_resume = facts.load_session || facts.resume_session;
         let ask = |how| OpenSession {
@@ -215,9 +262,11 @@ impl Hall {
             native: opened.session.clone(),
             own_model: own(OptionCategory::Model),
             own_effort: own(OptionCategory::Effort),
+            handed: set,
             ..Seat::default()
         };
         process.take_seat(session.id, seat);
+        self.servers_handed(session.id);
         if let Some(commands) = process.early_commands(&opened.session) {
             let noted =
                 self.note_agent_commands(session.id, &session.runtime, &session.cwd, commands);

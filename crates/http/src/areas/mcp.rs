@@ -28,7 +28,7 @@ use crate::{
 /// so that a client of the protocol knows what is missing.
 ///
 /// It takes nothing of the agent's changes a minute: the tools' twins do.
-pub(crate) struct AgentOnly(Agent);
+pub(crate) struct AgentOnly(pub(crate) Agent);
 
 impl FromRequestParts<State> for AgentOnly {
     type Rejection = ApiError;

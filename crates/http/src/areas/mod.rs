@@ -14,6 +14,7 @@ pub mod export;
 pub mod interactions;
 pub mod keys;
 pub(crate) mod mcp;
+pub(crate) mod mcp_gateway;
 pub mod mcp_servers;
 pub mod members;
 pub mod messages;

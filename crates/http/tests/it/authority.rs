@@ -15,12 +15,13 @@ const TABLE: &str = include_str!("../authority.tsv");
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
 /// Routes beside the interface, which are no operations of it: pages, and the endpoint whose
 /// messages describe themselves.
-const BESIDE: [(&str, &str, &str); 5] = [
+const BESIDE: [(&str, &str, &str); 6] = [
     ("GET", "/", "open"),
     ("GET", "/assets/{path}", "open"),
     ("GET", "/docs", "open"),
     ("GET", "/docs/errors/{code}", "open"),
     ("POST", "/mcp", "agent"),
+    ("POST", "/mcp/servers/{name}", "agent"),
 ];
 
 /// The kinds of callers, in the order of the table's columns.

@@ -33,6 +33,7 @@ mod mcp;
 mod mcp_approvals;
 mod mcp_door;
 mod mcp_gated;
+mod mcp_gateway;
 mod mcp_secrets;
 mod mcp_servers;
 mod mcp_tested;

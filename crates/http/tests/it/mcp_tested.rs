@@ -211,6 +211,12 @@ async fn test(by: &Caller, agent: &Caller, name: &str) -> Value {
     tested
 }
 
+async fn grant(owner: &Caller, question: &Value) {
+    let path = format!("/api/approvals/{}/grant", question["id"].as_str().unwrap());
+    let digest = json!({"digest": question["digest"]});
+    owner.post(&path, digest).await.ok(200);
+}
+
 fn failed(code: &str, error: &str) -> Value {
     json!({"ok": false, "toolCount": null, "tools": [], "needsAuth": false, "code": code,
         "error": error, "pinChanged": false})
@@ -255,6 +261,26 @@ async fn a_test_lists_the_tools_pins_the_first_and_takes_no_others() {
         (&tested["ok"], &tested["code"], &tested["pinChanged"]),
         (&json!(false), &json!("TOOLS_CHANGED"), &json!(true))
     );
+    assert_eq!(tested["toolCount"], 2);
+    // The server asks whether it may go on; until then it is not reached any more.
+    assert_eq!(
+        events.names(),
+        ["approval_requested", "mcp_server_status_changed"]
+    );
+    let entry = owner.get(&format!("{}/web", at(&ada))).await.ok(200);
+    assert_eq!(entry["status"], "needsApproval");
+    assert_eq!(entry["pin"]["toolsSha256"], pin);
+    let before = there.asked();
+    let held = test(&ada, &ada, "web").await;
+    assert_eq!(held["code"], "NEEDS_APPROVAL");
+    assert_eq!(there.asked(), before);
+    let question = format!("/api/approvals/{}", entry["approvalId"].as_str().unwrap());
+    let question = owner.get(&question).await.ok(200);
+    assert_eq!(question["card"]["before"]["tool write"]["description"], "w");
+    assert_eq!(question["card"]["after"]["tool write"]["description"], "w!");
+    grant(&owner, &question).await;
+    let mut events = t.events();
+    assert_eq!(test(&owner, &ada, "web").await["ok"], true);
     events.none();
     // One that is gone narrows the pin, and may not come back by itself.
     there.is_now(Mood::Tools(vec![("read", "r")]));
@@ -360,16 +386,8 @@ async fn a_test_reaches_nothing_that_is_off_or_not_what_was_approved() {
     let off = test(&ada, &ada, "web").await;
     assert_eq!(off, failed("DISABLED", "The server is switched off."));
     assert_eq!(there.asked(), before);
-    t.install("tool", "#!/bin/sh\n# another\n");
-    let mut events = t.events();
-    let mut changed = failed(
-        "PIN_CHANGED",
-        "The program is not the one that was approved; it was not started.",
-    );
-    changed["pinChanged"] = true.into();
-    assert_eq!(test(&owner, &ada, "tool").await, changed);
-    events.none();
     std::fs::remove_file(t.programs().join("tool")).unwrap();
+    let mut events = t.events();
     let missing = test(&owner, &ada, "tool").await;
     assert_eq!(
         missing,
@@ -379,6 +397,23 @@ async fn a_test_reaches_nothing_that_is_off_or_not_what_was_approved() {
         events.next("mcp_server_status_changed")["status"],
         "commandMissing"
     );
+    // What stands there now is another program: a person is asked about it, once.
+    t.install("tool", "#!/bin/sh\n# another\n");
+    let mut changed = failed(
+        "PIN_CHANGED",
+        "The program is not the one that was approved; it was not started.",
+    );
+    changed["pinChanged"] = true.into();
+    assert_eq!(test(&owner, &ada, "tool").await, changed);
+    assert_eq!(
+        events.names(),
+        ["approval_requested", "mcp_server_status_changed"]
+    );
+    assert_eq!(
+        test(&ada, &ada, "tool").await["code"],
+        json!("NEEDS_APPROVAL")
+    );
+    events.none();
     assert!(t.hall().process_trees().is_empty());
     owner
         .post(&format!("{}/none/test", at(&ada)), json!({}))

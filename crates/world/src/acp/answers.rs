@@ -22,11 +22,21 @@ pub(super) fn scope(scope: &ElicitationScope) -> Option<(String, Option<String>)
 
 /// The questions of a form, ordered by name: the protocol gives no order.
 pub(super) fn questions(form: &ElicitationFormMode) -> Vec<Question> {
+    asked(&form.requested_schema)
+}
+
+/// The questions of a form by its JSON Schema; `None` for what is none.
+pub(crate) fn questions_of(schema: &Value) -> Option<Vec<Question>> {
+    let schema: ElicitationSchema = serde_json::from_value(schema.clone()).ok()?;
+    Some(asked(&schema))
+}
+
+fn asked(schema: &ElicitationSchema) -> Vec<Question> {
     let ElicitationSchema {
         properties,
         required,
         ..
-    } = &form.requested_schema;
+    } = schema;
     let is_required = |id: &str| {
         required
             .as_ref()

@@ -1,6 +1,9 @@
 //! What a server may ask of us: the folder it works in, and questions to a person. Nothing else.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+};
 
 use rmcp::{
     RoleClient, Service,
@@ -34,6 +37,11 @@ impl Answers {
             ear,
             room: Arc::new(Semaphore::new(AT_ONCE_MAX)),
         }
+    }
+
+    /// How often the server said that its tools are others.
+    pub(super) fn tools_changes(&self) -> u64 {
+        self.ear.tools_changes.load(Ordering::Acquire)
     }
 
     /// The answer to a request of the server, which came of one of `tags`.

@@ -26,7 +26,7 @@ use tokio::{
 };
 
 use super::{
-    Asking, Ended, Lifecycle, McpError, ServerSaid, Waits,
+    Asking, Ended, Lifecycle, Listing, McpError, ServerSaid, Waits,
     answers::Answers,
     ear::{self, Asked},
 };
@@ -109,12 +109,26 @@ impl Client {
     ///
     /// Source: contract 4.6.
     pub async fn tools(&self, within: Duration) -> Result<Vec<ToolDefinition>, McpError> {
+        Ok(self.listing(within).await?.tools)
+    }
+
+    /// The same, also as they were written.
+    ///
+    /// # Errors
+    /// Those of [`Client::tools`].
+    pub async fn listing(&self, within: Duration) -> Result<Listing, McpError> {
         let listing = timeout(within, self.pages(within));
         listing.await.unwrap_or(Err(McpError::Timeout))
     }
 
-    async fn pages(&self, within: Duration) -> Result<Vec<ToolDefinition>, McpError> {
-        let mut tools = Vec::new();
+    /// How often the server said that its tools are others; counted as it is heard, before
+    /// anybody is handed the notice.
+    pub fn tools_changes(&self) -> u64 {
+        self.inner.answers.tools_changes()
+    }
+
+    async fn pages(&self, within: Duration) -> Result<Listing, McpError> {
+        let mut listing = Listing::default();
         let mut cursor = None;
         for _ in 0..MCP_TOOL_PAGES_MAX {
             let params = cursor.map(|cursor: String| json!({"cursor": cursor}));
@@ -124,22 +138,24 @@ impl Client {
             };
             let mut page = match self.forward("tools/list", params, asking).await {
                 Err(McpError::Refused { code, .. }) if code == ErrorCode::METHOD_NOT_FOUND.0 => {
-                    return Ok(tools);
+                    return Ok(listing);
                 }
                 page => page?,
             };
             let Value::Array(listed) = page["tools"].take() else {
                 return Err(McpError::protocol("its list of tools is none"));
             };
-            if tools.len() + listed.len() > MCP_TOOLS_MAX {
+            if listing.tools.len() + listed.len() > MCP_TOOLS_MAX {
                 return Err(McpError::TooLarge);
             }
-            for tool in &listed {
-                tools.push(ToolDefinition::of(tool).map_err(McpError::protocol)?);
+            for tool in listed {
+                let definition = ToolDefinition::of(&tool).map_err(McpError::protocol)?;
+                listing.tools.push(definition);
+                listing.written.push(tool);
             }
             match page["nextCursor"].take() {
                 Value::String(next) => cursor = Some(next),
-                _ => return Ok(tools),
+                _ => return Ok(listing),
             }
         }
         Err(McpError::TooLarge)

@@ -6,7 +6,7 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -129,6 +129,8 @@ pub(super) struct Ear {
     notices: Mutex<VecDeque<Notice>>,
     news: Notify,
     is_over: AtomicBool,
+    /// How often it was said that the list of tools is another.
+    pub(super) tools_changes: AtomicU64,
     /// Whether the server turned out to want no handshake after it was given up on.
     pub(super) is_late_direct: AtomicBool,
 }
@@ -247,6 +249,9 @@ impl Ear {
             method: method.to_owned(),
             params: params.unwrap_or_default(),
         };
+        if notice.is_tools_changed() {
+            self.tools_changes.fetch_add(1, Ordering::AcqRel);
+        }
         let mut notices = guard(&self.notices);
         let is_known =
             notice.is_change_of_list() && notices.iter().any(|old| old.method == notice.method);

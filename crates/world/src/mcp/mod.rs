@@ -12,6 +12,7 @@ mod connecting;
 mod ear;
 mod errors;
 mod events;
+mod forms;
 mod http_talk;
 mod lines;
 mod pipes;
@@ -30,6 +31,7 @@ pub use self::{
     connecting::{check, connect},
     ear::{Notice, Notices, Progress},
     errors::McpError,
+    forms::form,
 };
 use crate::{keeper::KeeperCommand, outgoing::Outgoing, process_tree::ProcessTrees};
 
@@ -215,6 +217,15 @@ pub struct ServerSaid {
     pub capabilities: Value,
     /// How a model should use it; `""` when it told nothing.
     pub instructions: String,
+}
+
+/// The tools of a server, of all pages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// What is compared of each.
+    pub tools: Vec<ToolDefinition>,
+    /// The same in the same order, as they were written.
+    pub written: Vec<Value>,
 }
 
 /// How a connection ended; of a program, nothing of its tree lives any more.

@@ -15,7 +15,7 @@ type Entry = (AgentId, String);
 
 /// The lines of entries that are being tested.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct Queues {
     /// A std mutex: held for single look-ups and never over an await.
     known: Mutex<HashMap<Entry, Weak<tokio::sync::Mutex<()>>>>,
 }
@@ -26,7 +26,7 @@ pub(super) struct Turn {
     _turn: OwnedMutexGuard<()>,
 }
 
-impl Lines {
+impl Queues {
     /// Waits in the line of an entry; `None` when that took too long.
     pub(super) async fn turn(
         &self,
@@ -56,7 +56,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_entry_is_tested_at_a_time_and_others_beside_it() {
-        let (lines, agent) = (Lines::default(), AgentId::from_bytes([1; 16]));
+        let (lines, agent) = (Queues::default(), AgentId::from_bytes([1; 16]));
         let name = |text| ServerName::parse(text).unwrap();
         let turn = |agent, text| {
             let (lines, name) = (&lines, name(text));

@@ -1,0 +1,450 @@
+//! The gateway: agents reach their tool servers through it and no other way. One connection an
+//! entry serves all sessions of its agent; what an entry is allowed to be is looked at before
+//! each use. What an entry is, and what is written of it, is `mcp_servers`.
+//! Source: contract 4.4, "What runs, and when"; 4.6.
+
+mod lines;
+mod living;
+mod questions;
+mod sets;
+
+use std::sync::Arc;
+
+use guildhall_domain::{
+    Error, Refusal, Result,
+    callers::{Agent, Gate},
+    ids::{AgentId, SessionId},
+    mcp_gateway::{self as rules, Said},
+    mcp_servers::{HeldBack, McpServer, ServerName, Status, Verdict, tested::without_values},
+    outcome::Thing,
+};
+use guildhall_world::mcp::{Asking, McpError, Waits};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+
+pub(crate) use self::{lines::Gateways, sets::Handed};
+use self::{
+    lines::{Cut, Key, Mark, Step, Up},
+    living::Look,
+};
+use crate::{
+    Hall,
+    mcp_servers::{Entry, Learned, Noted, session_of},
+};
+
+/// How far a server is with a call.
+pub use guildhall_world::mcp::Progress;
+
+/// A question of a client to a tool server.
+#[derive(Debug)]
+pub struct Question {
+    /// What is asked.
+    pub method: String,
+    /// About what; null for nothing.
+    pub params: Value,
+    /// The revision of the protocol that the client speaks, where it says so.
+    pub revision: Option<String>,
+    /// Where progress goes, when the client wants to hear of it.
+    pub progress: Option<mpsc::Sender<Progress>>,
+}
+
+/// What a client is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// The result.
+    Result(Value),
+    /// An error of the protocol.
+    Error {
+        /// Its number.
+        code: i64,
+        /// A sentence.
+        message: String,
+        /// More of it; null for nothing.
+        data: Value,
+    },
+}
+
+/// Errors of the protocol. Source: JSON-RPC 2.0, "Error object".
+const UNKNOWN_METHOD: i64 = -32_601;
+const WRONG_PARAMS: i64 = -32_602;
+const NOT_REACHED: i64 = -32_000;
+
+/// Why a server is not used: a word for programs and a sentence for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Closed {
+    pub(crate) code: String,
+    pub(crate) sentence: String,
+}
+
+impl Closed {
+    fn new(code: &str, sentence: &str) -> Self {
+        Self {
+            code: code.to_owned(),
+            sentence: sentence.to_owned(),
+        }
+    }
+
+    fn held_back(why: HeldBack) -> Self {
+        let (code, sentence) = why.told();
+        Self::new(code, sentence)
+    }
+
+    fn gone() -> Self {
+        Self::new("SERVER_NOT_FOUND", "There is no such tool server any more.")
+    }
+
+    fn moved() -> Self {
+        Self::new("CHANGED", "The tool server was changed; try again.")
+    }
+
+    fn sign_in() -> Self {
+        Self::new(
+            "NEEDS_SIGN_IN",
+            "Somebody has to sign in to this tool server first.",
+        )
+    }
+
+    fn of(entry: &Entry, error: &McpError) -> Self {
+        if error.needs_sign_in() {
+            return Self::sign_in();
+        }
+        let text = without_values(&entry.kept.server, &error.to_string());
+        let mut letters = text.chars();
+        let first = letters.next().map(|first| first.to_ascii_uppercase());
+        let sentence: String = first.into_iter().chain(letters).collect();
+        Self::new(error.code(), &format!("{sentence}."))
+    }
+}
+
+/// An agent that speaks for one of its sessions: it showed that session's token.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionAgent {
+    agent: AgentId,
+    session: SessionId,
+}
+
+impl SessionAgent {
+    /// The agent.
+    pub fn agent(&self) -> AgentId {
+        self.agent
+    }
+}
+
+/// Who asks, and of which entry.
+#[derive(Clone, Debug)]
+struct Visit {
+    entry: Entry,
+    session: SessionId,
+}
+
+impl Visit {
+    fn key(&self) -> Key {
+        Key::of(&self.entry)
+    }
+}
+
+impl Hall {
+    /// The session that an agent speaks for.
+    ///
+    /// # Errors
+    /// [`Refusal::AgentTokenRequired`] for a credential of no session.
+    ///
+    /// Source: contract 4.9, `/mcp/servers/{name}`.
+    pub async fn session_of_agent(&self, by: &Agent) -> Result<SessionAgent> {
+        let by = *by.caller();
+        let found = self
+            .store()
+            .read(move |db| {
+                let session = session_of(db, &by)?;
+                Ok(by.agent().zip(session).ok_or(Refusal::AgentTokenRequired)?)
+            })
+            .await?;
+        let (agent, session) = found.value;
+        Ok(SessionAgent { agent, session })
+    }
+
+    /// Answers a client's question to the tool server `name` of an agent. Dropped, the question is taken back at the server.
+    ///
+    /// A call of a tool is always answered with a result; why it came to nothing stands in it.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    ///
+    /// Source: contract 4.4, 4.9.
+    pub async fn ask_mcp_server(
+        &self,
+        by: SessionAgent,
+        name: &str,
+        question: Question,
+    ) -> Result<Told> {
+        let is_call = question.method == "tools/call";
+        let entry = match self.entry_named(by.agent, name).await {
+            Ok(found) => found,
+            Err(Error::Refusal(Refusal::NotFound(Thing::McpServer))) if is_call => {
+                return Ok(Told::Result(rules::not_done(&Closed::gone().sentence)));
+            }
+            Err(error) => return Err(error),
+        };
+        let visit = Visit {
+            entry,
+            session: by.session,
+        };
+        let told = match question.method.as_str() {
+            "ping" => Ok(Told::Result(json!({}))),
+            "initialize" => self.greet(&visit, &question.params).await,
+            "tools/list" => self.list(&visit, &question.params).await,
+            "tools/call" => self.call(&visit, question).await,
+            method if rules::is_passed_on(method) => self.pass_on(&visit, question).await,
+            method => {
+                return Ok(Told::Error {
+                    code: UNKNOWN_METHOD,
+                    message: format!("{method} is not offered here"),
+                    data: Value::Null,
+                });
+            }
+        };
+        Ok(told.unwrap_or_else(|closed| match is_call {
+            true => Told::Result(rules::not_done(&closed.sentence)),
+            false => Told::Error {
+                code: NOT_REACHED,
+                message: closed.sentence,
+                data: json!({"code": closed.code}),
+            },
+        }))
+    }
+
+    /// Answers a greeting by what the server said of itself.
+    async fn greet(&self, visit: &Visit, params: &Value) -> Result<Told, Closed> {
+        let up = match self.open_line(visit).await {
+            Ok(up) => up,
+            Err(closed) => {
+                self.inner.gateways.ungreeted(&visit.key(), visit.session);
+                return Err(closed);
+            }
+        };
+        self.inner.gateways.greeted(&visit.key(), visit.session);
+        let server = up.client.server();
+        let said = Said {
+            name: &server.name,
+            version: &server.version,
+            capabilities: &server.capabilities,
+            instructions: &server.instructions,
+        };
+        let asked = params["protocolVersion"].as_str().unwrap_or_default();
+        Ok(Told::Result(rules::greeting(said, asked)))
+    }
+
+    /// Lists the tools, all on one page: a listing is looked at as a whole.
+    async fn list(&self, visit: &Visit, params: &Value) -> Result<Told, Closed> {
+        if !params["cursor"].is_null() {
+            return Ok(Told::Error {
+                code: WRONG_PARAMS,
+                message: "there is no such page".to_owned(),
+                data: Value::Null,
+            });
+        }
+        let up = self.open_line(visit).await?;
+        let seen = self.look_at_tools(&visit.entry, &up, Look::Now).await?;
+        Ok(Told::Result(json!({"tools": seen.written})))
+    }
+
+    /// Calls a tool, once its server was seen to be what was approved.
+    async fn call(&self, visit: &Visit, question: Question) -> Result<Told, Closed> {
+        let up = self.open_line(visit).await?;
+        let seen = self.look_at_tools(&visit.entry, &up, Look::IfDue).await?;
+        let name = question.params["name"].as_str().unwrap_or_default();
+        if !seen.tools.iter().any(|tool| tool.name == name) {
+            return Ok(Told::Error {
+                code: WRONG_PARAMS,
+                message: format!("there is no tool {name}"),
+                data: Value::Null,
+            });
+        }
+        self.ask_line(visit, &up, question).await
+    }
+
+    async fn pass_on(&self, visit: &Visit, question: Question) -> Result<Told, Closed> {
+        let up = self.open_line(visit).await?;
+        self.ask_line(visit, &up, question).await
+    }
+
+    /// Hands a question on; it ends with the line, also while the server works on it.
+    async fn ask_line(&self, visit: &Visit, up: &Up, question: Question) -> Result<Told, Closed> {
+        let Question {
+            method,
+            params,
+            revision,
+            progress,
+        } = question;
+        let tag = up.asked_by(visit.session);
+        let asking = Asking {
+            tag: tag.number(),
+            waits: Waits::default(),
+            progress,
+        };
+        let answer = tokio::select! {
+            biased;
+            closed = is_cut(up.cut.subscribe()) => return Err(closed),
+            answer = up.client.forward(&method, rules::asked(params), asking) => answer,
+        };
+        match answer {
+            Ok(result) => {
+                let result = rules::answered(result, revision.as_deref());
+                Ok(Told::Result(result))
+            }
+            Err(McpError::Refused {
+                code,
+                message,
+                data,
+            }) => Ok(Told::Error {
+                code: code.into(),
+                message,
+                data: data.unwrap_or_default(),
+            }),
+            Err(error) => {
+                // How it ended is told by whoever ended it.
+                let cut = up.cut.borrow().clone();
+                self.note_failure(&visit.entry, &error).await;
+                Err(cut.unwrap_or_else(|| Closed::of(&visit.entry, &error)))
+            }
+        }
+    }
+
+    /// The line to an entry's server, opened if it is not; only where the entry may be used and
+    /// its program is the approved one.
+    async fn open_line(&self, visit: &Visit) -> Result<Up, Closed> {
+        let (entry, key) = (&visit.entry, visit.key());
+        self.may_be_used(entry, &key).await?;
+        self.is_approved_program(entry, &key).await?;
+        loop {
+            let mark = Mark::of(entry);
+            let mut told = match self.inner.gateways.look(&key, mark, visit.session) {
+                Step::Take(up) => return Ok(up),
+                Step::Hear(told) => told,
+                Step::Start(starting, told) => {
+                    self.start_line(entry.clone(), key.clone(), starting);
+                    told
+                }
+            };
+            let started = told.wait_for(Option::is_some).await;
+            match started.ok().and_then(|started| started.clone()) {
+                Some(Ok(up)) if !up.is_over() => return Ok(up),
+                Some(Ok(_)) => {}
+                Some(Err(closed)) => return Err(closed),
+                None => return Err(Closed::moved()),
+            }
+        }
+    }
+
+    /// Holds back what is off, what a person has to look at, and what failed too often.
+    async fn may_be_used(&self, entry: &Entry, key: &Key) -> Result<(), Closed> {
+        let server = &entry.kept.server;
+        if let Some(why) = HeldBack::of(server) {
+            if why == HeldBack::NeedsApproval {
+                // Where nobody can answer the question any more it is asked once more.
+                self.learn_of(entry, Learned::Lapsed).await;
+            }
+            return Err(Closed::held_back(why));
+        }
+        if server.status == Status::NeedsSignIn {
+            return Err(Closed::sign_in());
+        }
+        if server.status == Status::Failing && self.inner.gateways.is_resting(key) {
+            let why = server.status_detail.as_deref().unwrap_or_default();
+            let sentence = format!("It failed several times and is tried again next turn. {why}");
+            return Err(Closed::new("FAILING", sentence.trim()));
+        }
+        Ok(())
+    }
+
+    /// Looks whether the program of an entry is the approved one, and cuts the entry off if not.
+    async fn is_approved_program(&self, entry: &Entry, key: &Key) -> Result<(), Closed> {
+        let connection = &entry.kept.server.connection;
+        if connection.stdio().is_none() {
+            return Ok(());
+        }
+        let found = self.program_of(&entry.agent, connection).await;
+        let found = found.map_err(|fault| broken(&fault.into()))?;
+        let learned = match (entry.kept.server.pin.compare(found.as_ref()), found) {
+            (Verdict::Same, _) => return Ok(()),
+            (Verdict::Missing, _) | (_, None) => Learned::Missing,
+            (Verdict::Unseen | Verdict::Differs, Some(program)) => Learned::Program(program),
+        };
+        let closed = match self.learn_of(entry, learned).await {
+            Noted::Held(why) => Closed::held_back(why),
+            Noted::Fine | Noted::Moved => Closed::moved(),
+        };
+        self.inner.gateways.cut(key, &closed);
+        Err(closed)
+    }
+
+    /// Notes that a server wants a sign-in, which ends its line; other failures are no news.
+    async fn note_failure(&self, entry: &Entry, error: &McpError) {
+        let challenge = match error {
+            McpError::NeedsAuth { www_authenticate } => www_authenticate.clone(),
+            McpError::InsufficientScope { www_authenticate } => Some(www_authenticate.clone()),
+            _ => return,
+        };
+        self.learn_of(entry, Learned::SignIn(challenge)).await;
+        self.inner.gateways.cut(&Key::of(entry), &Closed::sign_in());
+    }
+
+    /// Notes what was learned of an entry; what cannot be written is logged, and the entry is
+    /// held back as one that changed.
+    async fn learn_of(&self, entry: &Entry, learned: Learned) -> Noted {
+        match self.note_learned(entry, learned).await {
+            Ok(noted) => noted,
+            Err(error) => {
+                tracing::error!(?error, "what was learned of a tool server was not written");
+                Noted::Moved
+            }
+        }
+    }
+
+    /// Ends what the entry of this name stood for, because somebody changed it; `now` is what it
+    /// is after that.
+    pub(crate) fn tool_server_changed(
+        &self,
+        agent: AgentId,
+        name: &ServerName,
+        now: Option<&McpServer>,
+    ) {
+        let key = Key::named(agent, name);
+        match now {
+            None => self.inner.gateways.forget(&key, &Closed::gone()),
+            Some(server) => match HeldBack::of(server) {
+                Some(why) => self.inner.gateways.cut(&key, &Closed::held_back(why)),
+                None => {
+                    let mark = Mark::of_server(server);
+                    self.inner.gateways.cut_other(&key, mark, &Closed::moved());
+                }
+            },
+        }
+    }
+
+    /// How many tool servers are connected to now.
+    pub fn tool_servers_open(&self) -> usize {
+        self.inner.gateways.open()
+    }
+
+    /// A session of an agent is over, and uses no server any more.
+    pub(crate) fn leave_tool_servers(&self, session: SessionId) {
+        self.inner.gateways.leave(session);
+    }
+}
+
+/// Waits until a line is cut.
+async fn is_cut(mut cut: watch::Receiver<Option<Closed>>) -> Closed {
+    let why = cut.wait_for(Option::is_some).await;
+    why.ok()
+        .and_then(|why| why.clone())
+        .unwrap_or_else(Closed::moved)
+}
+
+fn broken(error: &Error) -> Closed {
+    tracing::error!(?error, "a tool server could not be looked at");
+    Closed::new("INTERNAL", "The tool server could not be looked at.")
+}
+
+/// Shared by whoever may cut a line.
+type Cutting = Arc<watch::Sender<Cut>>;

@@ -1,0 +1,223 @@
+//! The gateway to an agent's tool servers: one address each, to which the bridge of a session
+//! posts messages of the protocol. It stands beside the interface for programs: what can be asked
+//! is for the servers to say. Source: contract 4.4, 4.9.
+
+use std::{convert::Infallible, pin::Pin, sync::Arc};
+
+use axum::{
+    Extension,
+    body::Body,
+    extract::{FromRequestParts, Request, State as Stated},
+    http::{HeaderMap, HeaderName, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use futures_util::stream;
+use guildhall_domain::mcp_gateway::REVISIONS;
+use guildhall_hall::{
+    Hall,
+    mcp_gateway::{Progress, Question, SessionAgent, Told},
+};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::mcp::AgentOnly;
+use crate::{
+    body::json_bytes,
+    catalogue,
+    errors::{ApiError, ApiResult},
+    mcp::Mcp,
+    path::Path,
+    state::State,
+};
+
+const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// How much progress may wait for a client; more is dropped.
+const PROGRESS_MAX: usize = 16;
+
+/// An agent that shows the token of one of its sessions.
+pub(crate) struct BySession(SessionAgent);
+
+impl FromRequestParts<State> for BySession {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        let AgentOnly(by) = AgentOnly::from_request_parts(parts, state).await?;
+        Ok(Self(state.hall.session_of_agent(&by).await?))
+    }
+}
+
+/// Answers a message to a tool server of the agent.
+pub(crate) async fn answer(
+    BySession(by): BySession,
+    Stated(hall): Stated<Hall>,
+    Path(name): Path<String>,
+    Extension(mcp): Extension<Arc<Mcp>>,
+    request: Request,
+) -> ApiResult<Response> {
+    let place = mcp.calls.enter(by.agent())?;
+    let revision = revision(request.headers())?;
+    let message = Message::read(&json_bytes(request).await?, revision)?;
+    let Some((id, progress_token, question)) = message.asked() else {
+        // What a client only tells is for the gateway alone, which knows it.
+        return Ok(StatusCode::ACCEPTED.into_response());
+    };
+    let response = match progress_token {
+        Some(token) => telling(hall, by, name, (id, token), question),
+        None => {
+            let told = hall.ask_mcp_server(by, &name, question).await?;
+            axum::Json(told_to(&id, told)).into_response()
+        }
+    };
+    // The place is kept until the last of an answer that comes bit by bit.
+    Ok(response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            let _ = &place;
+            frame
+        }))
+    }))
+}
+
+/// The revision a client says it speaks.
+fn revision(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+    let Some(value) = headers.get(&REVISION) else {
+        return Ok(None);
+    };
+    let known = value.to_str().ok().filter(|text| REVISIONS.contains(text));
+    known
+        .map(|text| Some(text.to_owned()))
+        .ok_or_else(|| unreadable("This revision of the Model Context Protocol is not known here."))
+}
+
+fn unreadable(why: &'static str) -> ApiError {
+    ApiError::new(catalogue::BAD_REQUEST).saying(why)
+}
+
+/// One JSON-RPC message of a client.
+struct Message {
+    json: Value,
+    revision: Option<String>,
+}
+
+impl Message {
+    fn read(bytes: &[u8], revision: Option<String>) -> Result<Self, ApiError> {
+        let json: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let is_message = json["jsonrpc"] == "2.0"
+            && match (&json["method"], &json["id"]) {
+                (Value::String(_), Value::Null | Value::String(_) | Value::Number(_)) => true,
+                // An answer, to a question that nobody asked it.
+                (Value::Null, Value::String(_) | Value::Number(_)) => true,
+                _ => false,
+            };
+        if !is_message {
+            let why = "The body must be one JSON-RPC message of the Model Context Protocol.";
+            return Err(unreadable(why));
+        }
+        Ok(Self { json, revision })
+    }
+
+    /// Its id, the token under which its progress is told, and what it asks; `None` for what
+    /// waits for no answer.
+    fn asked(mut self) -> Option<(Value, Option<Value>, Question)> {
+        let method = self.json["method"].as_str()?.to_owned();
+        let id = self.json["id"].take();
+        if id.is_null() {
+            return None;
+        }
+        let params = self.json["params"].take();
+        let token = params["_meta"]["progressToken"].clone();
+        let question = Question {
+            method,
+            params,
+            revision: self.revision,
+            progress: None,
+        };
+        Some((id, Some(token).filter(|token| !token.is_null()), question))
+    }
+}
+
+fn told_to(id: &Value, told: Told) -> Value {
+    match told {
+        Told::Result(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+        Told::Error {
+            code,
+            message,
+            data,
+        } => {
+            let mut error = json!({"code": code, "message": message});
+            if !data.is_null() {
+                error["data"] = data;
+            }
+            json!({"jsonrpc": "2.0", "id": id, "error": error})
+        }
+    }
+}
+
+fn progress_of(token: &Value, progress: Progress) -> Value {
+    let mut params = json!({"progressToken": token, "progress": progress.progress});
+    if let Some(total) = progress.total {
+        params["total"] = Value::Number(total);
+    }
+    if let Some(message) = progress.message {
+        params["message"] = message.into();
+    }
+    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+}
+
+type Asking = Pin<Box<dyn Future<Output = Value> + Send>>;
+
+/// An answer that tells of its progress first; it ends with the client.
+fn telling(
+    hall: Hall,
+    by: SessionAgent,
+    name: String,
+    (id, token): (Value, Value),
+    question: Question,
+) -> Response {
+    let (sender, heard) = mpsc::channel(PROGRESS_MAX);
+    let question = Question {
+        progress: Some(sender),
+        ..question
+    };
+    let asking: Asking = Box::pin(async move {
+        match hall.ask_mcp_server(by, &name, question).await {
+            Ok(told) => told_to(&id, told),
+            Err(error) => refused(&id, &ApiError::from(error)),
+        }
+    });
+    let frames = stream::unfold(Some((asking, heard)), move |state| {
+        let token = token.clone();
+        async move {
+            let (mut asking, mut heard) = state?;
+            // Progress that came before the answer is told before it.
+            let (message, state) = tokio::select! {
+                biased;
+                Some(progress) = heard.recv() => {
+                    (progress_of(&token, progress), Some((asking, heard)))
+                }
+                answer = &mut asking => (answer, None),
+            };
+            Some((Ok::<_, Infallible>(frame(&message)), state))
+        }
+    });
+    let head = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (head, Body::from_stream(frames)).into_response()
+}
+
+fn frame(message: &Value) -> String {
+    format!("event: message\ndata: {message}\n\n")
+}
+
+/// A refusal within a stream that has begun already.
+fn refused(id: &Value, error: &ApiError) -> Value {
+    let envelope = error.envelope();
+    let told = Told::Error {
+        code: -32_000,
+        message: envelope.error,
+        data: json!({"code": envelope.code, "details": envelope.details}),
+    };
+    told_to(id, told)
+}
