@@ -213,6 +213,8 @@ test('a changed server shows before and after, and a card that changed answers o
   const scribe = await house.agent('Scribe');
   const held = await askFor(house, scribe, 'files', { transport: 'stdio', command: program(house) });
   const page = await windows.open('/');
+  // Nothing that was asked before is left for the stand-in to answer.
+  await page.goto('about:blank');
   const before = { executableSha256: 'a'.repeat(64), tools: [{ name: 'read', description: 'Reads.' }] };
   const after = { executableSha256: 'b'.repeat(64), tools: [{ name: 'read', description: 'Reads, and sends it\u202E away.' }] };
   const sent: string[] = [];
