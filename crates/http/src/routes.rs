@@ -8,9 +8,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, callers, canvas, capabilities, commands,
-        entries, export, interactions, keys, mcp, mcp_gateway, mcp_servers, members, messages, operating,
-        reactions, read_cursors, rooms, runtimes, search, session_tasks, sessions, settings,
-        sign_ins, signals, streams, threads, tokens, turns, usage,
+        entries, export, interactions, keys, mcp, mcp_gateway, mcp_servers, members, messages,
+        operating, reactions, read_cursors, rooms, runtimes, search, session_tasks, sessions,
+        settings, sign_ins, signals, streams, threads, tokens, turns, usage,
     },
     catalogue,
     docs::{self, Docs},

@@ -398,9 +398,8 @@ impl Up {
     pub(super) fn last_seen(&self, fresh: std::time::Duration) -> (Arc<Listing>, bool) {
         let tells = self.client.server().capabilities["tools"]["listChanged"] == true;
         let seen = held(&self.seen);
-        let is_fresh = tells
-            && seen.changes == self.client.tools_changes()
-            && seen.at.elapsed() < fresh;
+        let is_fresh =
+            tells && seen.changes == self.client.tools_changes() && seen.at.elapsed() < fresh;
         (Arc::clone(&seen.listing), is_fresh)
     }
 

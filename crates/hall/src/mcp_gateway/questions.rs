@@ -54,7 +54,13 @@ impl Hall {
         message: String,
         questions: Vec<Question>,
     ) -> Result<Elicited> {
-        let is_link = matches!(questions[..], [Question { kind: QuestionType::Link, .. }]);
+        let is_link = matches!(
+            questions[..],
+            [Question {
+                kind: QuestionType::Link,
+                ..
+            }]
+        );
         let asked = Asked::Form {
             tool_call_id: None,
             message,

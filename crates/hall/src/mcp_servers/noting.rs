@@ -130,7 +130,9 @@ impl Hall {
                         Noted::Fine
                     }
                     Learned::FailedOften(why) => {
-                        if let Some(status) = next(server.status, Trigger::FailedOften, server.facts()) {
+                        if let Some(status) =
+                            next(server.status, Trigger::FailedOften, server.facts())
+                        {
                             server.status = status;
                             server.status_detail = Some(why);
                         }
@@ -262,8 +264,8 @@ pub(crate) fn repinned(
     let Some((agent, name)) = approval.agent_id.zip(name) else {
         return Ok(());
     };
-    let asked = rows::find(tx, agent, &name)?
-        .filter(|kept| kept.server.approval_id == Some(approval.id));
+    let asked =
+        rows::find(tx, agent, &name)?.filter(|kept| kept.server.approval_id == Some(approval.id));
     let Some(before) = asked else {
         return Ok(());
     };

@@ -25,9 +25,9 @@ use guildhall_domain::{
 
 pub use guildhall_domain::commands::AgentCommand;
 
-use self::errors::BEFORE_LAST_WORDS;
 /// The questions of a form by its JSON Schema, which tool servers write alike.
 pub(crate) use self::answers::questions_of as questions;
+use self::errors::BEFORE_LAST_WORDS;
 pub use self::{
     errors::{EndKind, Ended, LinkError, in_short},
     link::AgentLink,

@@ -58,7 +58,11 @@ mod tests {
             (questions[0].kind, questions[0].description.as_str()),
             (QuestionType::Link, "https://example.org/x")
         );
-        for nothing in [json!({}), json!({"requestedSchema": 1}), json!({"mode": "url"})] {
+        for nothing in [
+            json!({}),
+            json!({"requestedSchema": 1}),
+            json!({"mode": "url"}),
+        ] {
             assert_eq!(form(&nothing), None, "{nothing}");
         }
     }
