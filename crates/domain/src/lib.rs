@@ -17,6 +17,7 @@ pub mod interactions;
 pub mod keys;
 pub mod limits;
 pub mod mcp_servers;
+pub mod mcp_signin;
 pub mod mcp_tools;
 pub mod members;
 pub mod mentions;

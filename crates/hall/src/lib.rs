@@ -17,6 +17,7 @@ pub mod interactions;
 pub mod keys;
 pub mod launching;
 pub mod mcp_servers;
+pub mod mcp_signin;
 pub mod members;
 mod passwords;
 pub mod reactions;
@@ -113,6 +114,8 @@ struct Inner {
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
+    /// Which tokens of tool servers are being replaced.
+    refreshing: mcp_signin::Refreshing,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -228,6 +231,7 @@ impl Hall {
                 seal: parts.seal,
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
+                refreshing: mcp_signin::Refreshing::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),

@@ -110,7 +110,7 @@ impl Hall {
 }
 
 /// The session a caller asks from, when its token names one.
-pub(super) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> {
+pub(crate) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> {
     let Credential::AgentToken(token) = by.credential else {
         return Ok(None);
     };
