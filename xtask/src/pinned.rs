@@ -193,7 +193,7 @@ mod tests {
     fn every_pin_agrees_with_its_lock_file() {
         let shelves = [
             (agents::SHELF, vec!["claude-code", "codex", "opencode"]),
-            (counterparts::SHELF, vec!["everything"]),
+            (counterparts::SHELF, vec!["everything", "oidc-provider"]),
         ];
         for (shelf, expected) in shelves {
             let pins = pins(&shelf).unwrap();

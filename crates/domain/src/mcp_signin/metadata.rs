@@ -23,7 +23,7 @@ impl Challenge {
         let mut rest = header.trim();
         let mut is_bearer = false;
         while !rest.is_empty() {
-            rest = rest.trim_start_matches([' ', ',', '\t']);
+            rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
             let end = rest
                 .find(|c: char| c.is_whitespace() || c == ',' || c == '=')
                 .unwrap_or(rest.len());

@@ -2,6 +2,7 @@
 //! client a person registered. Starting sends nothing: packets leave when a person has followed
 //! the link. Source: contract 4.8.
 
+mod connecting;
 mod pages;
 mod refreshing;
 mod secrets;

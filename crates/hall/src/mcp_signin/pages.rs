@@ -7,24 +7,18 @@ use guildhall_domain::{
     Moment, Refusal, Result,
     agents::Agent,
     callers::OwnerInteractive,
-    ids::{AuthorId, MessageId, SessionId},
+    ids::MessageId,
     limits,
-    mcp_servers::{
-        AuthClientOrigin, AuthKind, AuthStatus, McpServer, Status, Tested, Trigger,
-        next as next_status, tested,
-    },
+    mcp_servers::{AuthClientOrigin, McpServer},
     mcp_signin::{
         Failure, Flow, Phase, Step, address, disclosure,
         metadata::{AuthMethod, is_same_issuer},
     },
-    mcp_tools::ToolDefinition,
     outcome::Thing,
-    sessions::SessionState,
 };
 use guildhall_store::{
-    Rx, Tx, agents, authors, mcp_servers as server_rows,
+    Rx, Tx, agents, mcp_servers as server_rows,
     mcp_signins::{self as rows, Kept, KeptFlow},
-    messages, sessions,
 };
 use guildhall_world::{
     oauth::{Access, Client, Found, Talk, authorization_url, pkce},
@@ -34,14 +28,13 @@ use guildhall_world::{
 use url::Url;
 
 use super::{
-    address_text, base, end, fail, rewrite,
+    address_text, base,
+    connecting::connect,
+    end, fail,
     secrets::{Asked, Granted, KeptClient, Opened},
     stepped,
 };
-use crate::{
-    Hall, mcp_servers,
-    sessions::{NewMessage, Rank, enqueue},
-};
+use crate::{Hall, mcp_servers};
 
 /// What a person reads before anything leaves this computer.
 #[derive(Clone, Debug)]
@@ -176,8 +169,13 @@ impl Hall {
         // It comes to its end also when the browser goes away: a client that was registered is
         // kept, and the sign-in says why it failed.
         let opening = async move {
-            let prepared = hall.prepare_signin(&server, scope, stored, &base).await;
-            hall.note_opening(kept, asked, prepared?).await
+            let mut stopping = hall.tasks().stopping();
+            let prepared = tokio::select! {
+                prepared = hall.prepare_signin(&server, scope, stored, &base) => prepared?,
+                // Nothing was noted, so that the link goes on counting.
+                _ = stopping.wait_for(|stop| *stop) => return Err(Refusal::ShuttingDown.into()),
+            };
+            hall.note_opening(kept, asked, prepared).await
         };
         let opened = self.tasks().finish(opening).await;
         opened.unwrap_or_else(|| Ok(Opening::Failed(Failure::Unreachable)))
@@ -308,9 +306,15 @@ impl Hall {
         let hall = self.clone();
         // The code counts once: what it buys is kept also when the browser goes away.
         let finishing = async move {
-            match hall.accept(answer, &state, &cookie).await? {
-                Ok(accepted) => hall.exchange(accepted).await,
-                Err(finished) => Ok(finished),
+            let accepted = match hall.accept(answer, &state, &cookie).await? {
+                Ok(accepted) => accepted,
+                Err(finished) => return Ok(finished),
+            };
+            let mut stopping = hall.tasks().stopping();
+            tokio::select! {
+                finished = hall.exchange(accepted) => finished,
+                // What is left in the middle is ended at the next start.
+                _ = stopping.wait_for(|stop| *stop) => Err(Refusal::ShuttingDown.into()),
             }
         };
         let finished = self.tasks().finish(finishing).await;
@@ -531,96 +535,6 @@ fn target(db: &Rx<'_>, seal: &Seal, flow: &Flow) -> Result<Option<(Agent, McpSer
         address_text(server) == flow.url && address(&server.connection).is_ok()
     };
     Ok(server.filter(is_bound).map(|server| (agent, server)))
-}
-
-/// Keeps the tokens, and notes that the server takes them.
-fn connect(
-    tx: &mut Tx<'_>,
-    seal: &Seal,
-    (mut kept, origin): (KeptFlow, AuthClientOrigin),
-    (granted, tools): (Granted, Vec<ToolDefinition>),
-    (message, now): (MessageId, Moment),
-) -> Result<(Finished, Option<SessionId>)> {
-    let (agent, name) = (kept.flow.agent_id, kept.flow.name.clone());
-    let of = (agent, &name);
-    let client = rows::find(tx, agent, &name)?.and_then(|before| before.client);
-    let stored = Kept {
-        url: kept.flow.url.clone(),
-        client,
-        access: Some(granted.close(seal, of)?),
-        expires_at: granted.ends(now),
-    };
-    rows::put(tx, agent, &name, &stored)?;
-    let standing = mcp_servers::existing(tx, seal, agent, Some(&name))?;
-    let mut after = standing.clone();
-    let server = &mut after.server;
-    server.connection = server.connection.clone().wanting(Some(AuthKind::Oauth2));
-    server.auth_status = Some(AuthStatus::Connected);
-    server.auth_client_origin = Some(origin);
-    let mut found = Tested {
-        tools: Some(tools),
-        ..Tested::default()
-    };
-    let approved = server_rows::tools(tx, agent, &name)?;
-    let pinned = tested::listed(server, &mut found, approved.as_deref(), now)?;
-    signed_in(server);
-    kept.flow.tool_count = found
-        .tools
-        .as_ref()
-        .and_then(|it| u32::try_from(it.len()).ok());
-    rewrite(tx, seal, agent, (standing, after), now)?;
-    if let Some(tools) = pinned {
-        server_rows::set_tools(tx, agent, &name, &tools)?;
-    }
-    let session = kept.flow.session_id;
-    end(tx, kept, Step::Connected, now)?;
-    let woken = tell(tx, session, name.as_str(), (message, now))?;
-    Ok((Finished::Connected(name.as_str().to_owned()), woken))
-}
-
-/// An entry whose sign-in connected.
-fn signed_in(server: &mut McpServer) {
-    if let Some(status) = next_status(server.status, Trigger::SignedIn, server.facts()) {
-        server.status = status;
-        server.status_detail = None;
-    }
-    if server.status == Status::Unknown && server.tool_count.is_some() {
-        server.status = Status::Ready;
-    }
-}
-
-/// Gives the session that asked one input, if it has nothing else to do.
-fn tell(
-    tx: &mut Tx<'_>,
-    session: Option<SessionId>,
-    server: &str,
-    (id, now): (MessageId, Moment),
-) -> Result<Option<SessionId>> {
-    let Some(session) = session
-        .map(|id| sessions::by_id(tx, id))
-        .transpose()?
-        .flatten()
-    else {
-        return Ok(None);
-    };
-    if session.state != SessionState::Idle || messages::queued(tx, session.id)? > 0 {
-        return Ok(None);
-    }
-    let author: AuthorId = authors::system(tx)?;
-    let content = format!(
-        "The sign-in with the tool server \"{server}\" is finished; its tools are there from this turn on."
-    );
-    let message = NewMessage {
-        id,
-        session: session.id,
-        author,
-        content,
-        context: String::new(),
-        room_turn: None,
-        rank: Rank::Usual,
-    };
-    enqueue(tx, message, now)?;
-    Ok(Some(session.id))
 }
 
 impl Hall {
