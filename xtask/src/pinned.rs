@@ -193,7 +193,10 @@ mod tests {
     fn every_pin_agrees_with_its_lock_file() {
         let shelves = [
             (agents::SHELF, vec!["claude-code", "codex", "opencode"]),
-            (counterparts::SHELF, vec!["conformance", "everything"]),
+            (
+                counterparts::SHELF,
+                vec!["conformance", "everything", "oidc-provider"],
+            ),
         ];
         for (shelf, expected) in shelves {
             let pins = pins(&shelf).unwrap();

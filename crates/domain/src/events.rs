@@ -18,6 +18,7 @@ use crate::{
     },
     interactions::{Interaction, InteractionKind, Resolution},
     mcp_servers::told,
+    mcp_signin,
     members::{AuthorSummary, Member},
     reactions::Reaction,
     read_cursors::ReadCursor,
@@ -409,6 +410,10 @@ pub enum Event {
     McpServerStatusChanged(told::StatusChanged),
     /// Something else of a tool server is pinned.
     McpServerPinned(told::Pinned),
+    /// A person should sign in with a tool server.
+    McpSigninRequired(mcp_signin::Required),
+    /// A sign-in with a tool server is over.
+    McpSigninResolved(mcp_signin::Resolved),
 }
 
 /// Who changed a session's mode.
@@ -486,6 +491,8 @@ impl Event {
             Self::McpServerRemoved(_) => "mcp_server_removed",
             Self::McpServerStatusChanged(_) => "mcp_server_status_changed",
             Self::McpServerPinned(_) => "mcp_server_pinned",
+            Self::McpSigninRequired(_) => "mcp_signin_required",
+            Self::McpSigninResolved(_) => "mcp_signin_resolved",
         }
     }
 }

@@ -93,6 +93,8 @@ ids! {
     KeyId;
     /// One sign-in of a person, which a cookie stands for.
     SignInId;
+    /// One sign-in of a person with a tool server, from its link to its end.
+    FlowId;
 }
 
 #[cfg(test)]

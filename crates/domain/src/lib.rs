@@ -18,6 +18,7 @@ pub mod keys;
 pub mod limits;
 pub mod mcp_gateway;
 pub mod mcp_servers;
+pub mod mcp_signin;
 pub mod mcp_tools;
 pub mod members;
 pub mod mentions;

@@ -369,3 +369,20 @@ pub const MCP_DISCOVERED_MAX: usize = 256;
 pub const MCP_SCRIPT_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 /// Bytes of a program that is pinned.
 pub const MCP_PROGRAM_BYTES_MAX: u64 = 1_024 * 1_024 * 1_024;
+/// Seconds a sign-in with a tool server may take from its link to its end, begun anew once by
+/// whoever opens it: 10 min. Source: contract 4.10, as the next.
+pub const SIGNIN_FLOW_TTL_S: i64 = 600;
+/// Seconds before its end that a token of a tool server is replaced.
+pub const OAUTH_REFRESH_EARLY_S: i64 = 60;
+/// Seconds one request of a sign-in may take. Source: contract 4.8, as the next two.
+pub const OAUTH_WAIT_S: u64 = 30;
+/// Bytes of one answer to a request of a sign-in: 256 KiB.
+pub const OAUTH_BODY_BYTES_MAX: usize = 256 * 1_024;
+/// How often a refresh is tried while nobody answers.
+pub const OAUTH_REFRESH_TRIES_MAX: u32 = 3;
+/// Characters of a client's id. Source: contract 4.4, as the next.
+pub const OAUTH_CLIENT_ID_CHARS: RangeInclusive<usize> = 1..=512;
+/// Characters of a client's secret.
+pub const OAUTH_CLIENT_SECRET_CHARS_MAX: usize = 4_096;
+/// Seconds a sign-in that is over can still be asked about: 1 d. Ours.
+pub const SIGNIN_FLOW_KEPT_S: i64 = 86_400;

@@ -69,6 +69,8 @@ pub enum Thing {
     Runtime,
     /// A session.
     Session,
+    /// A sign-in with a tool server, or the link to one.
+    Signin,
     /// An agent's token.
     Token,
     /// A tool call that waits for a person.
@@ -244,6 +246,12 @@ pub enum Refusal {
     DuplicateName,
     /// The agent has as many tool servers as it may.
     TooManyServers,
+    /// The tool server has no sign-in of this kind: it is a program, or says itself who asks.
+    NotOauthServer,
+    /// A token would travel to the tool server unprotected.
+    SigninInsecureAddress,
+    /// A page that only a person who follows a link may open.
+    NavigationOnly,
     /// An agent, or somebody who may be one, wanted to decide.
     AgentCannotDecide,
     /// A session with this id was opened with other words.

@@ -18,6 +18,7 @@ pub mod keys;
 pub mod launching;
 pub mod mcp_gateway;
 pub mod mcp_servers;
+pub mod mcp_signin;
 pub mod members;
 mod passwords;
 pub mod reactions;
@@ -118,6 +119,8 @@ struct Inner {
     testing: mcp_servers::Queues,
     /// The connections to tool servers.
     gateways: mcp_gateway::Gateways,
+    /// Which tokens of tool servers are being replaced.
+    refreshing: mcp_signin::Refreshing,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -235,6 +238,7 @@ impl Hall {
                 outgoing: OnceCell::new(),
                 testing: mcp_servers::Queues::default(),
                 gateways: mcp_gateway::Gateways::default(),
+                refreshing: mcp_signin::Refreshing::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),

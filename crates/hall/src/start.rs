@@ -145,6 +145,7 @@ impl Hall {
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
                 crate::tokens::recover(tx, started_at)?;
+                crate::mcp_signin::recover(tx, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
                 Ok((known, settings::get(tx, &FILES_ROOTS)?.value, woken))
@@ -191,6 +192,7 @@ impl Hall {
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
+        crate::mcp_signin::start(&hall);
         crate::turns::start(&hall);
         crate::watch::start(&hall);
         for session in woken {

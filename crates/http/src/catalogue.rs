@@ -112,6 +112,9 @@ catalogue! {
     OUTSIDE_BOUNDARY 403 "Outside the allowed folder",
         "That path leaves the allowed folder.",
         "Choose a folder beneath one of files.roots.";
+    NAVIGATION_ONLY 403 "Open it as a page",
+        "This address is a page that a person opens by following a link.",
+        "Open the link in a browser.";
     OWNER_ONLY 403 "Owner only",
         "Only the owner of this server may do this.",
         "Ask the owner to do it.";
@@ -175,6 +178,9 @@ catalogue! {
     SERVER_NOT_FOUND 404 "Tool server not found",
         "This agent has no such tool server.",
         "List the agent's tool servers for their names.";
+    SIGNIN_NOT_FOUND 404 "Sign-in not found",
+        "There is no such sign-in, or its time is over.",
+        "Start a new sign-in with the tool server.";
     SESSION_NOT_FOUND 404 "Session not found",
         "There is no such session.",
         "List the sessions for their ids.";
@@ -328,6 +334,12 @@ catalogue! {
     RANGE_NOT_SATISFIABLE 416 "Range not satisfiable",
         "The file has no such part.",
         "Ask for bytes below the size that Content-Range names.";
+    NOT_OAUTH_SERVER 422 "No sign-in here",
+        "This tool server is a program, or its own header says who asks; nobody signs in there.",
+        "Give it its secrets as env or headers of its connection.";
+    SIGNIN_INSECURE_ADDRESS 422 "Unprotected address",
+        "A token would travel to this tool server unprotected.",
+        "Change the server's address to https.";
     IDEMPOTENCY_KEY_REUSED 422 "Idempotency key reused",
         "This idempotency key was used for another request.",
         "Use a new key for a new request.";

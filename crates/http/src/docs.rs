@@ -2,7 +2,7 @@
 //! Rendered here from the same document that `/api/openapi.json` serves; no script, no request
 //! to anywhere but this server.
 
-mod html;
+pub(crate) mod html;
 mod operations;
 mod schemas;
 

@@ -269,6 +269,9 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::ReservedName => catalogue::RESERVED_NAME,
         Refusal::DuplicateName => catalogue::DUPLICATE_NAME,
         Refusal::TooManyServers => catalogue::TOO_MANY_SERVERS,
+        Refusal::NotOauthServer => catalogue::NOT_OAUTH_SERVER,
+        Refusal::SigninInsecureAddress => catalogue::SIGNIN_INSECURE_ADDRESS,
+        Refusal::NavigationOnly => catalogue::NAVIGATION_ONLY,
         Refusal::AgentCannotDecide => catalogue::AGENT_CANNOT_DECIDE,
         Refusal::SessionExists => catalogue::SESSION_EXISTS,
         Refusal::SessionClosed => catalogue::SESSION_CLOSED,
@@ -332,6 +335,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
             status: 404,
             ..catalogue::UNKNOWN_RUNTIME
         },
+        Refusal::NotFound(Thing::Signin) => catalogue::SIGNIN_NOT_FOUND,
         Refusal::NotFound(Thing::Session) => catalogue::SESSION_NOT_FOUND,
         Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
         Refusal::NotFound(Thing::PendingApproval) => catalogue::NO_PENDING_APPROVAL,

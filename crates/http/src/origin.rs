@@ -54,7 +54,7 @@ pub fn origin_allowed(
     headers: &HeaderMap,
     allowed: &Allowed,
 ) -> bool {
-    if opens_the_page(method, uri, headers) {
+    if opens_the_page(method, uri, headers) || comes_from_a_sign_in(method, uri, headers) {
         return true;
     }
     let mut origins = headers.get_all(ORIGIN).iter();
@@ -81,6 +81,22 @@ pub fn origin_allowed(
                 .iter()
                 .any(|foreign| site.as_bytes().eq_ignore_ascii_case(foreign))
         })
+}
+
+/// A browser sent to a page of a sign-in from elsewhere: the answer of an authorization server,
+/// which its state and cookie prove, or the page that only says what will happen.
+fn comes_from_a_sign_in(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
+    let path = uri.path();
+    let is_page = path == "/api/oauth/callback" || path.starts_with("/api/oauth/start/");
+    let is = |name: &HeaderName, value: &str| {
+        let mut sent = headers.get_all(name).iter();
+        sent.next().is_some_and(|first| first == value) && sent.next().is_none()
+    };
+    method == Method::GET
+        && is_page
+        && !headers.contains_key(ORIGIN)
+        && is(&SEC_FETCH_MODE, "navigate")
+        && is(&SEC_FETCH_DEST, "document")
 }
 
 /// A person following a link to the web page: without effect, and the page is ours.

@@ -8,9 +8,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, callers, canvas, capabilities, commands,
-        entries, export, interactions, keys, mcp, mcp_gateway, mcp_servers, members, messages,
-        operating, reactions, read_cursors, rooms, runtimes, search, session_tasks, sessions,
-        settings, sign_ins, signals, streams, threads, tokens, turns, usage,
+        entries, export, interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members,
+        messages, oauth, operating, reactions, read_cursors, rooms, runtimes, search,
+        session_tasks, sessions, settings, sign_ins, signals, streams, threads, tokens, turns,
+        usage,
     },
     catalogue,
     docs::{self, Docs},
@@ -82,6 +83,9 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(mcp_servers::enable))
         .routes(routes!(mcp_servers::disable))
         .routes(routes!(mcp_servers::test))
+        .routes(routes!(mcp_signin::start, mcp_signin::sign_out))
+        .routes(routes!(mcp_signin::get))
+        .routes(routes!(mcp_signin::set_client, mcp_signin::remove_client))
         .routes(routes!(mcp_servers::discovered))
         .routes(routes!(mcp_servers::import))
         // Runtimes
@@ -135,11 +139,16 @@ pub fn router(state: State) -> Router {
         .with_state(state)
 }
 
-/// The routes beside the interface for programs: the protocol's own messages describe them.
+/// The routes beside the interface for programs: the protocol's own messages describe them, and
+/// pages that a person opens.
 fn beside(mcp: Mcp) -> Router<State> {
     Router::new()
         .route("/mcp", routing::post(mcp::answer))
         .route("/mcp/servers/{name}", routing::post(mcp_gateway::answer))
+        .route("/api/oauth/start/{ticket}", routing::get(oauth::start))
+        .route("/api/oauth/go/{ticket}", routing::get(oauth::go))
+        .route("/api/oauth/callback", routing::get(oauth::callback))
+        .route("/api/oauth/client", routing::get(oauth::client))
         .layer(Extension(Arc::new(mcp)))
 }
 

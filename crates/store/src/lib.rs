@@ -17,6 +17,7 @@ pub mod installation;
 pub mod interactions;
 pub mod keys;
 pub mod mcp_servers;
+pub mod mcp_signins;
 pub mod members;
 pub mod messages;
 mod migrations;

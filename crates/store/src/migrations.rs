@@ -20,6 +20,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0011_session_titles.sql"),
     include_str!("../migrations/0012_approvals.sql"),
     include_str!("../migrations/0013_mcp_servers.sql"),
+    include_str!("../migrations/0014_mcp_signins.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

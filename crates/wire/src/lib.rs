@@ -19,6 +19,7 @@ pub mod health;
 pub mod interactions;
 pub mod keys;
 pub mod mcp_servers;
+pub mod mcp_signins;
 pub mod members;
 pub mod reactions;
 pub mod read_cursors;

@@ -17,6 +17,7 @@ pub mod keeper;
 mod kept;
 pub mod mcp;
 pub mod mcp_discovered;
+pub mod oauth;
 pub mod outgoing;
 pub mod passwords;
 pub mod peers;

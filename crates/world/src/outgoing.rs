@@ -2,9 +2,17 @@
 //! trusts. Never through a proxy, never to another origin than the one that was named, and no
 //! body is read beyond a bound. What is asked and what answers mean is the caller's.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{
+    fmt, io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use bytes::Bytes;
+use guildhall_domain::mcp_signin::Reach;
 use http::{
     Request, Response, StatusCode, Uri,
     header::{HeaderMap, LOCATION},
@@ -14,10 +22,17 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
+    client::legacy::{
+        Client,
+        connect::{
+            HttpConnector,
+            dns::{GaiResolver, Name},
+        },
+    },
     rt::{TokioExecutor, TokioTimer},
 };
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use tower::Service;
 
 /// How long a connection may take to come about.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -29,7 +44,42 @@ const REDIRECTS_MAX: usize = 3;
 /// The way out. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
 pub struct Outgoing {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector<Resolving>>, Full<Bytes>>,
+    tls: ClientConfig,
+}
+
+/// Finds the addresses behind a name, and of them those that may be asked: what is found is
+/// what is dialled, so that a name cannot mean one address to a check and another one then.
+#[derive(Clone, Debug)]
+struct Resolving {
+    /// How far; `None` for everywhere.
+    reach: Option<Reach>,
+}
+
+impl Service<Name> for Resolving {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let reach = self.reach;
+        Box::pin(async move {
+            let found = GaiResolver::new().call(name).await?;
+            let is_allowed =
+                |address: &SocketAddr| reach.is_none_or(|reach| reach.allows(address.ip()));
+            let allowed: Vec<SocketAddr> = found.filter(is_allowed).collect();
+            if allowed.is_empty() {
+                return Err(io::Error::other(
+                    "it leads to an address that may not be asked",
+                ));
+            }
+            Ok(allowed.into_iter())
+        })
+    }
 }
 
 impl fmt::Debug for Outgoing {
@@ -71,12 +121,22 @@ impl Outgoing {
             .map_err(io::Error::other)?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let mut tcp = HttpConnector::new();
+        Ok(Self::through(tls, None))
+    }
+
+    /// A way out of its own that goes no further than `reach`. Addresses that are written as
+    /// numbers are not looked up: whoever asks checks them before.
+    pub(crate) fn within_reach(&self, reach: Reach) -> Self {
+        Self::through(self.tls.clone(), Some(reach))
+    }
+
+    fn through(tls: ClientConfig, reach: Option<Reach>) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(Resolving { reach });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_WAIT));
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
+            .with_tls_config(tls.clone())
             .https_or_http()
             .enable_http1()
             .wrap_connector(tcp);
@@ -84,7 +144,16 @@ impl Outgoing {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_KEPT)
             .build(connector);
-        Ok(Self { client })
+        Self { client, tls }
+    }
+
+    /// Sends a request and answers the head of what came back, a redirect like anything else.
+    pub(crate) async fn once(
+        &self,
+        request: Request<Bytes>,
+    ) -> Result<Response<Incoming>, OutgoingError> {
+        let answer = self.client.request(request.map(Full::new)).await;
+        answer.map_err(|error| OutgoingError::Unreachable(deepest(&error)))
     }
 
     /// Sends a request and answers the head of what came back; the body is read by [`read`] or

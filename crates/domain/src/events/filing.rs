@@ -4,6 +4,7 @@ use super::Event;
 use crate::{
     ids::{AgentId, AuthorId, RoomId, SessionId},
     mcp_servers::told,
+    mcp_signin,
 };
 
 /// Where an event belongs. Source: contract 1.10, "Log".
@@ -141,6 +142,15 @@ impl Event {
             | Self::McpServerStatusChanged(told::StatusChanged { agent_id, .. })
             | Self::McpServerPinned(told::Pinned { agent_id, .. }) => {
                 filed(Scope::Agent(*agent_id), Vec::new())
+            }
+            Self::McpSigninRequired(mcp_signin::Required {
+                agent_id, session, ..
+            })
+            | Self::McpSigninResolved(mcp_signin::Resolved {
+                agent_id, session, ..
+            }) => {
+                let agent = Scope::Agent(*agent_id);
+                filed(session.map_or(agent, Scope::Session), Vec::new())
             }
             Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
             Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),

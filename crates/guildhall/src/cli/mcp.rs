@@ -49,6 +49,20 @@ pub(crate) enum Verb {
     /// Reaches a tool server and lists its tools; exits with 1 when that fails
     #[command(after_help = "Example:\n  guildhall mcp test ada files")]
     Test(Test),
+    /// Starts a sign-in with a tool server: shows the link that the owner opens in a browser
+    #[command(after_help = "Example:\n  guildhall mcp signin ada issues")]
+    Signin(Signin),
+    /// Says how a sign-in stands; exits with 1 when it failed
+    #[command(
+        after_help = "Example:\n  guildhall mcp poll ada issues 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Poll(Poll),
+    /// Signs out of a tool server
+    #[command(after_help = "Example:\n  guildhall mcp signout ada issues")]
+    Signout(Named),
+    /// The client you registered at a tool server's sign-in page
+    #[command(subcommand)]
+    Client(Client),
     /// Lists the tool servers that the agent's folder names in .mcp.json
     #[command(after_help = "Example:\n  guildhall mcp discover ada")]
     Discover(args::Agent),
@@ -192,6 +206,53 @@ pub(crate) struct Test {
     once: Once,
 }
 
+/// A sign-in that is started.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Signin {
+    #[command(flatten)]
+    named: Named,
+    /// The session that is told when it is finished
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A sign-in that is asked after.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Poll {
+    #[command(flatten)]
+    named: Named,
+    /// The sign-in's id
+    flow: String,
+}
+
+/// What can be done with the client of a tool server.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Client {
+    /// Saves it; the sign-in of before is dropped
+    #[command(
+        after_help = "The secret comes from a file, or `-` for standard input.\n\nExample:\n  pass show issues | guildhall mcp client set ada issues my-client --secret-file -"
+    )]
+    Set(SetClient),
+    /// Forgets it, with the sign-in
+    #[command(after_help = "Example:\n  guildhall mcp client remove ada issues")]
+    Remove(Named),
+}
+
+/// A client that is saved.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SetClient {
+    #[command(flatten)]
+    named: Named,
+    /// Its id
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    id: String,
+    /// The file that holds its secret, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+}
+
 /// A tool server of the agent's folder.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Import {
@@ -248,6 +309,43 @@ const TOOLS: View = View {
     ],
 };
 
+const STARTED: View = View {
+    list: None,
+    id: "/flowId",
+    columns: &[
+        ("Sign-in", Cell::At("/flowId")),
+        ("Open this", Cell::At("/signInUrl")),
+        ("Connected", Cell::At("/alreadyConnected")),
+        ("Until", Cell::At("/expiresAt")),
+        ("Know", Cell::At("/disclosure")),
+        ("Next", Cell::At("/message")),
+    ],
+};
+
+const SIGNIN: View = View {
+    list: None,
+    id: "/status",
+    columns: &[
+        ("Status", Cell::At("/status")),
+        ("Phase", Cell::At("/phase")),
+        ("Code", Cell::At("/code")),
+        ("Why", Cell::At("/error")),
+        ("Tools", Cell::At("/toolCount")),
+    ],
+};
+
+const SIGNED_OUT: View = View {
+    list: None,
+    id: "/signedOut",
+    columns: &[("Signed out", Cell::At("/signedOut"))],
+};
+
+const SAVED: View = View {
+    list: None,
+    id: "/saved",
+    columns: &[("Saved", Cell::At("/saved"))],
+};
+
 const DISCOVERED: View = View {
     list: Some("servers"),
     id: "/name",
@@ -271,6 +369,19 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         }
         Verb::Discover(agent) => discover(desk, &agent).await,
         Verb::Test(ask) => return test(desk, &ask).await,
+        Verb::Signin(ask) => signin(desk, &ask).await,
+        Verb::Poll(ask) => return poll(desk, &ask).await,
+        Verb::Signout(named) => {
+            let target = target(desk, &named).await?.then("signin");
+            desk.output
+                .show(&desk.delete(&target, None).await?, &SIGNED_OUT)
+        }
+        Verb::Client(Client::Set(ask)) => set_client(desk, &ask).await,
+        Verb::Client(Client::Remove(named)) => {
+            let target = target(desk, &named).await?.then("client");
+            desk.delete(&target, None).await?;
+            desk.output.done("The client is forgotten.")
+        }
         Verb::Add(ask) => {
             let gated = gated(&ask.waiting, Some(&ask.once), None)?;
             let body = json!({
@@ -323,6 +434,30 @@ async fn listed(
 ) -> Result<(), Failure> {
     let answer = desk.gated(method, target, body, gated).await?;
     desk.output.show(&answer, &LIST)
+}
+
+async fn signin(desk: &Desk, ask: &Signin) -> Result<(), Failure> {
+    let target = target(desk, &ask.named).await?.then("signin");
+    let body = given(json!({"sessionId": ask.session}));
+    let answer = desk.post(&target, Some(&body), &ask.once).await?;
+    desk.output.show(&answer, &STARTED)
+}
+
+/// Whether it failed is the exit code, so that a script can tell.
+async fn poll(desk: &Desk, ask: &Poll) -> Result<u8, Failure> {
+    let target = target(desk, &ask.named).await?;
+    let answer = desk.get(&target.then("signin").then(&ask.flow)).await?;
+    desk.output.show(&answer, &SIGNIN)?;
+    let flow: Value = answer.json()?;
+    Ok(u8::from(flow["status"] == "failed"))
+}
+
+async fn set_client(desk: &Desk, ask: &SetClient) -> Result<(), Failure> {
+    let secret = ask.secret_file.as_deref().map(input::text_of).transpose()?;
+    let body = given(json!({"clientId": ask.id, "clientSecret": secret}));
+    let target = target(desk, &ask.named).await?.then("client");
+    let answer = desk.put(&target, Some(&body)).await?;
+    desk.output.show(&answer, &SAVED)
 }
 
 /// Whether it could be reached is the exit code, so that a script can tell.

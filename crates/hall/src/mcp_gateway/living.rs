@@ -205,14 +205,11 @@ impl Hall {
         if connection.stdio().is_some() && server.pin.compare(program.as_ref()) != Verdict::Same {
             self.is_approved_program(entry, key).await?;
         }
-        let target = self.target(&entry.agent, connection, program).await;
-        let target = target.map_err(|fault| broken(&fault.into()))?;
-        let mut target = target.ok_or_else(Closed::moved)?;
-        if let Target::Http(address) | Target::Sse(address) = &mut target {
-            let bearer = self.credential_of(entry.agent.id, server).await;
-            address.bearer = bearer.map_err(|fault| broken(&fault.into()))?;
-        }
-        Ok(target)
+        let bearer = self.mcp_bearer(entry.agent.id, server).await;
+        let bearer = bearer.map_err(|error| broken(&error))?;
+        let target = self.target(&entry.agent, connection, (program, bearer));
+        let target = target.await.map_err(|fault| broken(&fault.into()))?;
+        target.ok_or_else(Closed::moved)
     }
 
     /// Notes that a server could not be reached.

@@ -275,11 +275,15 @@ impl Hall {
                     Some(permit)
                 }
             };
+            let parting = self.mcp_tokens(by.agent(), &found.kept.server).await?;
             match self
                 .commit(by, permit, (found.kept, Doing::Remove), once)
                 .await?
             {
-                Committed::Done(entries) => return Ok(entries.value),
+                Committed::Done(entries) => {
+                    self.part(parting);
+                    return Ok(entries.value);
+                }
                 Committed::Moved(again) => once = again,
             }
         }

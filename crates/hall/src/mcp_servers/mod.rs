@@ -2,7 +2,6 @@
 //! Reaching them is the gateway's; what needs a person first is decided by `domain` and asked
 //! for by [`crate::approvals`].
 
-mod credential;
 mod deeds;
 mod noting;
 mod preflight;
@@ -38,7 +37,7 @@ pub(crate) use self::{
     preflight::session_of,
     queues::Queues,
 };
-use crate::{Hall, approvals};
+use crate::{Hall, approvals, mcp_signin};
 
 /// What a project names, and what of it the agent has.
 #[derive(Clone, Debug)]
@@ -172,6 +171,7 @@ fn remove(
     if let Some(question) = server.approval_id {
         approvals::withdraw(tx, question, Some(by), now)?;
     }
+    mcp_signin::forget(tx, agent_id, server, now)?;
     rows::remove(tx, agent_id, &server.name)?;
     let name = server.name.clone();
     let event = guildhall_domain::events::Event::McpServerRemoved(Removed { agent_id, name, by });
@@ -180,7 +180,7 @@ fn remove(
 }
 
 /// Writes what became of an entry, if anything, and tells of it; `by` is `None` for the server.
-fn write(
+pub(crate) fn write(
     tx: &mut Tx<'_>,
     seal: &Seal,
     agent: AgentId,
@@ -197,6 +197,10 @@ fn write(
     {
         approvals::withdraw(tx, question, by, now)?;
     }
+    let is_other = before.connection != after.server.connection;
+    if is_other && !after.server.connection.shares_sign_in(&before.connection) {
+        mcp_signin::forget(tx, agent, before, now)?;
+    }
     let kept = Kept { sealed, ..after };
     rows::update(tx, agent, &kept)?;
     for event in told::of_change(agent, before, &kept.server, by) {
@@ -206,7 +210,7 @@ fn write(
 }
 
 /// The name of an entry as an address has it; a text that is none names nothing.
-fn named(text: &str) -> Option<ServerName> {
+pub(crate) fn named(text: &str) -> Option<ServerName> {
     ServerName::parse(text)
 }
 
@@ -215,13 +219,18 @@ fn agent(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
 }
 
 /// The agent, if it is on the registry: to others nothing is added.
-fn registered(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
+pub(crate) fn registered(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
     let known = agents::by_id(db, id)?.filter(|agent| agent.state != AgentState::Retired);
     Ok(known.ok_or(Refusal::NotFound(Thing::Agent))?)
 }
 
 /// The entry of this name with its values.
-fn existing(db: &Rx<'_>, seal: &Seal, agent: AgentId, name: Option<&ServerName>) -> Result<Kept> {
+pub(crate) fn existing(
+    db: &Rx<'_>,
+    seal: &Seal,
+    agent: AgentId,
+    name: Option<&ServerName>,
+) -> Result<Kept> {
     let missing = Refusal::NotFound(Thing::McpServer);
     let name = name.ok_or_else(|| missing.clone())?;
     let kept = rows::find(db, agent, name)?.ok_or(missing)?;

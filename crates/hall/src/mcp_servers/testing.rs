@@ -13,6 +13,7 @@ use guildhall_domain::{
         connection::Values,
         tested::{self, without_values},
     },
+    mcp_tools::ToolDefinition,
 };
 use guildhall_world::{
     mcp::{self, Address, Checked, Greeting, Hooks, McpError, Target},
@@ -108,7 +109,7 @@ impl Hall {
             return false;
         }
         let within = Duration::from_millis(limits::MCP_PROBE_WAIT_MS);
-        let target = self.target(agent, connection, None).await;
+        let target = self.target(agent, connection, (None, None)).await;
         let Ok(Some(target)) = target else {
             return false;
         };
@@ -120,7 +121,25 @@ impl Hall {
         }
     }
 
-    async fn reach(&self, entry: &Entry) -> Result<(Tested, Option<Learned>), Fault> {
+    /// What a server answers that is shown this token.
+    ///
+    /// # Errors
+    /// Faults alone; whatever the server does is the inner answer.
+    pub(crate) async fn ask_with(
+        &self,
+        agent: &Agent,
+        connection: &Connection,
+        bearer: String,
+        within: Duration,
+    ) -> Result<Result<Vec<ToolDefinition>, McpError>, Fault> {
+        let target = self.target(agent, connection, (None, Some(bearer))).await?;
+        Ok(match target {
+            Some(target) => check(&target, agent, within).await.tools,
+            None => Err(McpError::NotFound),
+        })
+    }
+
+    async fn reach(&self, entry: &Entry) -> Result<(Tested, Option<Learned>)> {
         let (agent, server) = (&entry.agent, &entry.kept.server);
         let program = self.program_of(agent, &server.connection).await?;
         if server.connection.stdio().is_some() {
@@ -133,13 +152,11 @@ impl Hall {
                 }
             }
         }
-        let target = self.target(agent, &server.connection, program).await?;
-        let Some(mut target) = target else {
+        let bearer = self.mcp_bearer(agent.id, server).await?;
+        let target = self.target(agent, &server.connection, (program, bearer));
+        let Some(target) = target.await? else {
             return Ok(missing());
         };
-        if let Target::Http(address) | Target::Sse(address) = &mut target {
-            address.bearer = self.credential_of(agent.id, server).await?;
-        }
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
         let Checked {
             tools, duration, ..
@@ -168,13 +185,15 @@ impl Hall {
         &self,
         agent: &Agent,
         connection: &Connection,
-        program: Option<Program>,
+        (program, bearer): (Option<Program>, Option<String>),
     ) -> Result<Option<Target>, Fault> {
         Ok(match (connection, program) {
             (Connection::Stdio(stdio), Some(program)) => Some(self.process(agent, stdio, program)),
             (Connection::Stdio(_), None) => None,
-            (Connection::Http(remote), _) => Some(Target::Http(self.address(remote).await?)),
-            (Connection::Sse(remote), _) => Some(Target::Sse(self.address(remote).await?)),
+            (Connection::Http(remote), _) => {
+                Some(Target::Http(self.address(remote, bearer).await?))
+            }
+            (Connection::Sse(remote), _) => Some(Target::Sse(self.address(remote, bearer).await?)),
         })
     }
 
@@ -193,17 +212,17 @@ impl Hall {
         }
     }
 
-    async fn address(&self, remote: &Remote) -> Result<Address, Fault> {
+    async fn address(&self, remote: &Remote, bearer: Option<String>) -> Result<Address, Fault> {
         Ok(Address {
             url: remote.url.clone(),
             headers: revealed(&remote.headers),
-            bearer: None,
+            bearer,
             outgoing: self.outgoing().await?,
         })
     }
 
     /// The way out, made when it is first needed: that reads the computer's certificates.
-    async fn outgoing(&self) -> Result<Outgoing, Fault> {
+    pub(crate) async fn outgoing(&self) -> Result<Outgoing, Fault> {
         let cell = &self.inner.outgoing;
         let opened = cell.get_or_try_init(|| async {
             let opened = self.off_the_threads(Outgoing::open).await?;

@@ -59,7 +59,7 @@ impl Html {
 }
 
 /// `text` with nothing left that HTML would read as markup, in text and in quoted attributes.
-pub(super) fn escape(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }

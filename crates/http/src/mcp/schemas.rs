@@ -47,7 +47,8 @@ fn input(document: &Value, operation: &Value, row: &ToolRow) -> Fields {
     let body = resolved(document, body);
     let mut properties = Fields::new();
     let mut required = Vec::new();
-    for argument in row.arguments {
+    let told = |argument: &&Argument| !matches!(argument.place, Place::Fixed(..));
+    for argument in row.arguments.iter().filter(told) {
         let (schema, is_required) = argued(operation, body, argument);
         properties.insert(argument.name.to_owned(), schema);
         if is_required {
@@ -92,6 +93,8 @@ fn argued(operation: &Value, body: &Value, argument: &Argument) -> (Value, bool)
                 "description": about});
             (shape, false)
         }
+        // Nobody is asked for it.
+        Place::Fixed(..) => (Value::Null, false),
         Place::Choice(about) => (json!({"type": "boolean", "description": about}), false),
         Place::Body => {
             let required = body["required"].as_array().into_iter().flatten();
@@ -206,7 +209,8 @@ mod tests {
                     assert!(defs[&name].is_object(), "{}: {name}", row.name);
                 }
             }
-            for argument in row.arguments {
+            let told = |argument: &&Argument| !matches!(argument.place, Place::Fixed(..));
+            for argument in row.arguments.iter().filter(told) {
                 let shape = &tool.input_schema["properties"][argument.name];
                 let has_form = ["type", "$ref", "oneOf"]
                     .iter()

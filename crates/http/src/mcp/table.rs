@@ -1,6 +1,9 @@
 //! The table of tools: of each its name, what it is for, how much it may do, and its twin among
-//! the routes. No tool decides, signs in, or changes who anybody is.
+//! the routes. No tool decides, changes who anybody is, or does itself what the owner does by
+//! opening a link.
 //! Source: contract 4.9, "Tool".
+
+use guildhall_hall::mcp_signin::ANY_SERVER;
 
 /// How much an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,8 @@ pub(super) enum Place {
     Flag(&'static str),
     /// In the body, under its own name.
     Body,
+    /// In the path, always the same; no agent is told of it.
+    Fixed(&'static str, &'static str),
     /// Nowhere: it chooses between two routes.
     Choice(&'static str),
     /// In the header that shows the token of an approval.
@@ -293,7 +298,8 @@ pub(super) const TOOLS: &[ToolRow] = &[
         about: "Adds a tool server; its tools are there on your next turn. A person must allow \
             it first and is shown exactly what you ask for, so the call can take a while. When \
             nobody decided in time, the answer has an `approvalToken`: call again with it and \
-            the same arguments.",
+            the same arguments. When the added server's connection has `authKind` `oauth2`, call \
+            `mcp_signin` for it at once, in the same turn.",
         tier: Tier::Destructive,
         twin: post(SERVERS),
         arguments: &[body("name"), body("connection"), TOKEN],
@@ -331,6 +337,30 @@ pub(super) const TOOLS: &[ToolRow] = &[
         tier: Tier::Act,
         twin: post("/api/agents/{id}/mcp-servers/{name}/test"),
         arguments: &[NAME],
+    },
+    ToolRow {
+        name: "mcp_signin",
+        title: "Ask for a sign-in",
+        about: "Starts a sign-in with one of your tool servers whose connection has `authKind` \
+            `oauth2`. Nothing is sent yet: the owner is shown the link, opens it in a browser and \
+            signs in there; you cannot. Its tools are there on your next turn.",
+        tier: Tier::Act,
+        twin: post("/api/agents/{id}/mcp-servers/{name}/signin"),
+        arguments: &[NAME],
+    },
+    ToolRow {
+        name: "mcp_poll_signin",
+        title: "Look at a sign-in",
+        about: "Says whether the owner has finished a sign-in that you asked for.",
+        tier: Tier::Act,
+        twin: get("/api/agents/{id}/mcp-servers/{name}/signin/{flowId}"),
+        arguments: &[
+            Argument {
+                name: "",
+                place: Place::Fixed("name", ANY_SERVER),
+            },
+            path("flowId", "flowId"),
+        ],
     },
     ToolRow {
         name: "approval_status",

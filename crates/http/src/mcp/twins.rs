@@ -139,6 +139,10 @@ fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refu
                 }
                 _ => Err("must be a text that is not empty"),
             },
+            Place::Fixed(there, text) => {
+                named.push((there, encoded(text)));
+                Ok(())
+            }
             Place::Query(there) | Place::Flag(there) => match given.map(word).transpose() {
                 Ok(word) => {
                     query.extend(word.map(|word| format!("{there}={}", encoded(&word))));

@@ -15,13 +15,17 @@ const TABLE: &str = include_str!("../authority.tsv");
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
 /// Routes beside the interface, which are no operations of it: pages, and the endpoint whose
 /// messages describe themselves.
-const BESIDE: [(&str, &str, &str); 6] = [
+const BESIDE: [(&str, &str, &str); 10] = [
     ("GET", "/", "open"),
     ("GET", "/assets/{path}", "open"),
     ("GET", "/docs", "open"),
     ("GET", "/docs/errors/{code}", "open"),
     ("POST", "/mcp", "agent"),
     ("POST", "/mcp/servers/{name}", "agent"),
+    ("GET", "/api/oauth/start/{ticket}", "owner interactive"),
+    ("GET", "/api/oauth/go/{ticket}", "owner interactive"),
+    ("GET", "/api/oauth/callback", "open"),
+    ("GET", "/api/oauth/client", "open"),
 ];
 
 /// The kinds of callers, in the order of the table's columns.
@@ -144,7 +148,8 @@ impl Things {
         let mut path = row.path.to_owned();
         if row.method == "DELETE" {
             let last = path.rfind('{').unwrap();
-            path.replace_range(last.., NOTHING);
+            let end = last + path[last..].find('}').unwrap() + 1;
+            path.replace_range(last..end, NOTHING);
         }
         path.replace("{id}", id)
             .replace("{authorId}", self.ada.author())
@@ -156,6 +161,8 @@ impl Things {
             .replace("{messageId}", NOTHING)
             .replace("{name}/", "none/")
             .replace("{name}", "kept")
+            .replace("{flowId}", NOTHING)
+            .replace("{ticket}", "none")
             .replace("{emoji}", "none")
             .replace("{type}", "none")
             .replace("{code}", "NOT_FOUND")
@@ -171,6 +178,10 @@ impl Things {
         }
         let answer = ask.send().await;
         if answer.status < 400 {
+            return answer.status.to_string();
+        }
+        // The one page that a person sees also when it went wrong.
+        if row.path == "/api/oauth/callback" {
             return answer.status.to_string();
         }
         answer.is_an_envelope();

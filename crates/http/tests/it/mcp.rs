@@ -127,6 +127,8 @@ async fn the_tools_are_those_of_the_contract_and_none_changes_who_anybody_is() {
             "name",
         ),
         ("mcp_test_server", act, "name", "name"),
+        ("mcp_signin", act, "name", "name"),
+        ("mcp_poll_signin", act, "flowId", "flowId"),
         (
             "approval_status",
             observe,

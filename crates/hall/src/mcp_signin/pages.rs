@@ -1,0 +1,552 @@
+//! The way of a person through a sign-in: what the link shows, what following it sets off, and
+//! what the answer of the authorization server comes to. Source: contract 4.8.
+
+use std::time::Duration;
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    agents::Agent,
+    callers::OwnerInteractive,
+    ids::MessageId,
+    limits,
+    mcp_servers::{AuthClientOrigin, McpServer},
+    mcp_signin::{
+        Failure, Flow, Phase, Step, address, disclosure,
+        metadata::{AuthMethod, is_same_issuer},
+    },
+    outcome::Thing,
+};
+use guildhall_store::{
+    Rx, Tx, agents, mcp_servers as server_rows,
+    mcp_signins::{self as rows, Kept, KeptFlow},
+};
+use guildhall_world::{
+    oauth::{Access, Client, Found, Talk, authorization_url, pkce},
+    seal::Seal,
+    tokens,
+};
+use url::Url;
+
+use super::{
+    address_text, base,
+    connecting::connect,
+    end, fail,
+    secrets::{Asked, Granted, KeptClient, Opened},
+    stepped,
+};
+use crate::{Hall, mcp_servers};
+
+/// What a person reads before anything leaves this computer.
+#[derive(Clone, Debug)]
+pub struct SigninPage {
+    /// The server.
+    pub server: String,
+    /// Whose it is.
+    pub agent: String,
+    /// Its address.
+    pub address: String,
+    /// What a person should know before.
+    pub disclosure: String,
+    /// Where browsers reach this server: the sign-in comes back there.
+    pub base: String,
+}
+
+/// What came of following the link.
+pub enum Opening {
+    /// The person is sent on.
+    To {
+        /// Where.
+        location: String,
+        /// What the browser keeps until the answer comes.
+        cookie: String,
+        /// For how many seconds.
+        seconds: i64,
+    },
+    /// Nobody can be sent anywhere.
+    Failed(Failure),
+}
+
+/// What the authorization server answered.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// What it was sent.
+    pub state: Option<String>,
+    /// What buys a token.
+    pub code: Option<String>,
+    /// Who it is.
+    pub iss: Option<String>,
+    /// Why it gives none.
+    pub error: Option<String>,
+}
+
+/// What came of the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// The server of this name takes the token.
+    Connected(String),
+    /// There is no token.
+    Failed(Failure),
+    /// It answers nothing that this browser asked.
+    Unknown,
+}
+
+/// A sign-in whose answer was taken.
+struct Accepted {
+    kept: KeptFlow,
+    opened: Opened,
+    code: String,
+    agent: Agent,
+    server: McpServer,
+}
+
+/// What was prepared for a person to be sent away.
+struct Prepared {
+    opened: Opened,
+    state: String,
+    /// A client that was registered for it.
+    registered: Option<KeptClient>,
+}
+
+impl Hall {
+    /// What the page behind a link says. It does nothing.
+    ///
+    /// # Errors
+    /// `NotFound` when the link is none, or its time is over.
+    pub async fn mcp_signin_page(
+        &self,
+        _by: &OwnerInteractive,
+        ticket: &str,
+    ) -> Result<SigninPage> {
+        let (digest, now) = (tokens::digest(ticket), self.now());
+        let own = self.inner.launching.url.clone();
+        let seen = self
+            .store()
+            .read(move |db| {
+                let flow = live(db, &digest, now)?.flow;
+                let agent = agents::by_id(db, flow.agent_id)?;
+                Ok(SigninPage {
+                    server: flow.name.as_str().to_owned(),
+                    agent: agent.map(|agent| agent.name).unwrap_or_default(),
+                    disclosure: disclosure(&flow.url),
+                    address: flow.url,
+                    base: base(db, &own)?,
+                })
+            })
+            .await?;
+        Ok(seen.value)
+    }
+
+    /// Finds out where to sign in, registers where that is needed, and says where the person is
+    /// sent; following the link again sends to the same place.
+    ///
+    /// # Errors
+    /// `NotFound` when the link is none, or its time is over. A sign-in that cannot go on is no
+    /// error: see [`Opening::Failed`].
+    pub async fn open_mcp_signin(&self, _by: &OwnerInteractive, ticket: &str) -> Result<Opening> {
+        let (digest, now) = (tokens::digest(ticket), self.now());
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let (kept, asked, server, stored, base) = self
+            .store()
+            .read(move |db| {
+                let kept = live(db, &digest, now)?;
+                let asked = Asked::open(&seal, kept.flow.id, kept.sealed.as_deref());
+                let asked = asked.ok_or(Refusal::NotFound(Thing::Signin))?;
+                let (agent, name) = (kept.flow.agent_id, &kept.flow.name);
+                let server = mcp_servers::existing(db, &seal, agent, Some(name))?.server;
+                let stored = rows::find(db, agent, name)?.and_then(|row| row.client);
+                let stored = stored.and_then(|(origin, sealed)| {
+                    Some((origin, KeptClient::open(&seal, (agent, name), &sealed)?))
+                });
+                Ok((kept, asked, server, stored, base(db, &own)?))
+            })
+            .await?
+            .value;
+        if let Some(opened) = asked.opened {
+            return Ok(sent(&opened, &kept.flow, now));
+        }
+        let scope = asked.scope.clone();
+        let hall = self.clone();
+        // It comes to its end also when the browser goes away: a client that was registered is
+        // kept, and the sign-in says why it failed.
+        let opening = async move {
+            let mut stopping = hall.tasks().stopping();
+            let prepared = tokio::select! {
+                prepared = hall.prepare_signin(&server, scope, stored, &base) => prepared?,
+                // Nothing was noted, so that the link goes on counting.
+                _ = stopping.wait_for(|stop| *stop) => return Err(Refusal::ShuttingDown.into()),
+            };
+            hall.note_opening(kept, asked, prepared).await
+        };
+        let opened = self.tasks().finish(opening).await;
+        opened.unwrap_or_else(|| Ok(Opening::Failed(Failure::Unreachable)))
+    }
+
+    /// Everything that leaves this computer before the person does.
+    async fn prepare_signin(
+        &self,
+        server: &McpServer,
+        scope: Option<String>,
+        stored: Option<(AuthClientOrigin, KeptClient)>,
+        base: &str,
+    ) -> Result<Result<Prepared, Failure>> {
+        let url = address(&server.connection)?;
+        let outgoing = self.outgoing().await?;
+        let redirect_uri = format!("{base}/api/oauth/callback");
+        let asking = async {
+            let talk = Talk::about(&outgoing, &url).await?;
+            let found = talk.discover(&url, scope).await?;
+            let (origin, kept, is_new) =
+                client(&talk, &found, stored, (base, &redirect_uri)).await?;
+            Ok((found, origin, kept, is_new))
+        };
+        let (found, origin, kept, is_new) = match asking.await {
+            Ok(known) => known,
+            Err(why) => return Ok(Err(why)),
+        };
+        let pkce = pkce()?;
+        let (state, cookie) = (tokens::mint("")?.reveal(), tokens::mint("")?.reveal());
+        let location = authorization_url(
+            &found.metadata,
+            &kept.client,
+            (&redirect_uri, &state),
+            &pkce,
+            (&found.resource, found.scope.as_deref()),
+        );
+        let location = match location {
+            Ok(location) => location,
+            Err(why) => return Ok(Err(why)),
+        };
+        let opened = Opened {
+            location: location.into(),
+            cookie,
+            verifier: pkce.verifier,
+            redirect_uri,
+            issuer: found.metadata.issuer.clone(),
+            says_issuer: found
+                .metadata
+                .authorization_response_iss_parameter_supported,
+            access: Access {
+                client: kept.client.clone(),
+                token_endpoint: found.metadata.token_endpoint,
+                revocation_endpoint: found.metadata.revocation_endpoint,
+                resource: found.resource,
+            },
+            origin,
+        };
+        Ok(Ok(Prepared {
+            opened,
+            state,
+            registered: is_new.then_some(kept),
+        }))
+    }
+
+    /// Notes where the person is sent, or why nowhere; whoever was quicker decides.
+    async fn note_opening(
+        &self,
+        kept: KeptFlow,
+        asked: Asked,
+        prepared: Result<Prepared, Failure>,
+    ) -> Result<Opening> {
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let standing = live(tx, &kept.ticket, now)?;
+                if standing.flow.phase != Phase::Waiting {
+                    let asked = Asked::open(&seal, kept.flow.id, standing.sealed.as_deref());
+                    let opened = asked.and_then(|asked| asked.opened);
+                    let opened = opened.ok_or(Refusal::NotFound(Thing::Signin))?;
+                    return Ok(sent(&opened, &standing.flow, now));
+                }
+                let Prepared {
+                    opened,
+                    state,
+                    registered,
+                } = match prepared {
+                    Ok(prepared) => prepared,
+                    Err(why) => {
+                        fail(tx, standing, why, now)?;
+                        return Ok(Opening::Failed(why));
+                    }
+                };
+                if let Some(client) = registered {
+                    keep_client(tx, &seal, &standing.flow, &client, opened.origin)?;
+                }
+                let mut flow = standing.flow;
+                flow.phase = stepped(flow.phase, Step::Opened)?;
+                flow.expires_at = now.plus_seconds(limits::SIGNIN_FLOW_TTL_S);
+                let opening = sent(&opened, &flow, now);
+                let asked = Asked {
+                    opened: Some(opened),
+                    ..asked
+                };
+                let after = KeptFlow {
+                    sealed: Some(asked.close(&seal, flow.id)?),
+                    state: Some(tokens::digest(&state)),
+                    ticket: standing.ticket,
+                    flow,
+                };
+                rows::update(tx, &after)?;
+                Ok(opening)
+            })
+            .await
+    }
+
+    /// Takes the answer of the authorization server: of the browser that was sent away, and once.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
+    pub async fn finish_mcp_signin(
+        &self,
+        answer: Answer,
+        cookie: Option<String>,
+    ) -> Result<Finished> {
+        let (Some(state), Some(cookie)) = (answer.state.clone(), cookie) else {
+            return Ok(Finished::Unknown);
+        };
+        let hall = self.clone();
+        // The code counts once: what it buys is kept also when the browser goes away.
+        let finishing = async move {
+            let accepted = match hall.accept(answer, &state, &cookie).await? {
+                Ok(accepted) => accepted,
+                Err(finished) => return Ok(finished),
+            };
+            let mut stopping = hall.tasks().stopping();
+            tokio::select! {
+                finished = hall.exchange(accepted) => finished,
+                // What is left in the middle is ended at the next start.
+                _ = stopping.wait_for(|stop| *stop) => Err(Refusal::ShuttingDown.into()),
+            }
+        };
+        let finished = self.tasks().finish(finishing).await;
+        finished.unwrap_or(Ok(Finished::Failed(Failure::ExchangeFailed)))
+    }
+
+    async fn accept(
+        &self,
+        answer: Answer,
+        state: &str,
+        cookie: &str,
+    ) -> Result<Result<Box<Accepted>, Finished>> {
+        let (state, cookie) = (tokens::digest(state), tokens::digest(cookie));
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let found = rows::by_state(tx, &state)?;
+                let found = found.filter(|kept| kept.flow.clone().at(now).phase == Phase::Opened);
+                let known = found.and_then(|kept| {
+                    let asked = Asked::open(&seal, kept.flow.id, kept.sealed.as_deref())?;
+                    Some((kept, asked.opened?))
+                });
+                let Some((mut kept, opened)) = known else {
+                    return Ok(Err(Finished::Unknown));
+                };
+                if tokens::digest(&opened.cookie) != cookie {
+                    return Ok(Err(Finished::Unknown));
+                }
+                let target = target(tx, &seal, &kept.flow)?;
+                let code = match (answered(&answer, &opened), &target) {
+                    (_, None) => Err(Failure::TargetChanged),
+                    (code, Some(_)) => code,
+                };
+                match (code, target) {
+                    (Ok(code), Some((agent, server))) => {
+                        kept.flow.phase = stepped(kept.flow.phase, Step::Accepted)?;
+                        (kept.state, kept.sealed) = (None, None);
+                        rows::update(tx, &kept)?;
+                        Ok(Ok(Box::new(Accepted {
+                            kept,
+                            opened,
+                            code,
+                            agent,
+                            server,
+                        })))
+                    }
+                    (code, _) => {
+                        let why = code.err().unwrap_or(Failure::TargetChanged);
+                        fail(tx, kept, why, now)?;
+                        Ok(Err(Finished::Failed(why)))
+                    }
+                }
+            })
+            .await
+    }
+
+    async fn exchange(&self, accepted: Box<Accepted>) -> Result<Finished> {
+        let Accepted {
+            kept,
+            opened,
+            code,
+            agent,
+            server,
+        } = *accepted;
+        let bought = match self.talk(&server).await {
+            Some(talk) => {
+                let proof = (code.as_str(), opened.verifier.as_str());
+                let back = &opened.redirect_uri;
+                talk.exchange(&opened.access, proof, back).await
+            }
+            None => Err(Failure::Unreachable),
+        };
+        let mut listed = None;
+        if let Ok(tokens) = &bought {
+            let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
+            let asking = self.ask_with(&agent, &server.connection, tokens.access.clone(), within);
+            listed = asking.await?.ok();
+        }
+        let granted = bought.ok().map(|tokens| Granted {
+            access: opened.access,
+            tokens,
+        });
+        let came = granted.zip(listed);
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        let message = Self::new_id(MessageId::from_bytes);
+        let (finished, woken) = self
+            .store()
+            .write(move |tx| {
+                let kept = rows::flow(tx, kept.flow.id)?;
+                let kept = kept.filter(|kept| kept.flow.phase == Phase::Exchanging);
+                let Some(kept) = kept else {
+                    return Ok((Finished::Failed(Failure::ExchangeFailed), None));
+                };
+                let is_there = target(tx, &seal, &kept.flow)?.is_some();
+                match came.filter(|_| is_there) {
+                    Some((granted, tools)) => connect(
+                        tx,
+                        &seal,
+                        (kept, opened.origin),
+                        (granted, tools),
+                        (message, now),
+                    ),
+                    None => {
+                        end(tx, kept, Step::Failed(Failure::ExchangeFailed), now)?;
+                        Ok((Finished::Failed(Failure::ExchangeFailed), None))
+                    }
+                }
+            })
+            .await?;
+        if let Some(session) = woken {
+            self.wake_session(session);
+        }
+        Ok(finished)
+    }
+}
+
+/// The sign-in of a link, as long as it can go on.
+fn live(db: &Rx<'_>, ticket: &[u8; 32], now: Moment) -> Result<KeptFlow> {
+    let kept = rows::by_ticket(db, ticket)?;
+    let kept = kept.filter(|kept| {
+        let phase = kept.flow.clone().at(now).phase;
+        matches!(phase, Phase::Waiting | Phase::Opened)
+    });
+    Ok(kept.ok_or(Refusal::NotFound(Thing::Signin))?)
+}
+
+fn sent(opened: &Opened, flow: &Flow, now: Moment) -> Opening {
+    let left_ms = flow.expires_at.as_millis() - now.as_millis();
+    Opening::To {
+        location: opened.location.clone(),
+        cookie: opened.cookie.clone(),
+        seconds: (left_ms / 1_000).max(1),
+    }
+}
+
+/// The client that asks, where it comes from, and whether it is new: the one a person typed, else
+/// our own metadata's address, else one that is registered.
+async fn client(
+    talk: &Talk,
+    found: &Found,
+    stored: Option<(AuthClientOrigin, KeptClient)>,
+    (base, redirect_uri): (&str, &str),
+) -> Result<(AuthClientOrigin, KeptClient, bool), Failure> {
+    let metadata = &found.metadata;
+    let unbound = |client: Client| KeptClient {
+        client,
+        issuer: metadata.issuer.clone(),
+        redirect_uri: redirect_uri.to_owned(),
+    };
+    match stored {
+        Some((AuthClientOrigin::Manual, mut kept)) => {
+            kept.client.method = metadata.auth_method(kept.client.secret.is_some());
+            return Ok((AuthClientOrigin::Manual, kept, false));
+        }
+        Some((AuthClientOrigin::Registered, kept))
+            if is_same_issuer(&kept.issuer, &metadata.issuer)
+                && kept.redirect_uri == redirect_uri =>
+        {
+            return Ok((AuthClientOrigin::Registered, kept, false));
+        }
+        Some(_) | None => {}
+    }
+    if base.starts_with("https://") && metadata.client_id_metadata_document_supported {
+        let client = Client {
+            id: format!("{base}/api/oauth/client"),
+            secret: None,
+            method: AuthMethod::None,
+        };
+        return Ok((AuthClientOrigin::Metadata, unbound(client), true));
+    }
+    let scope = found.scope.as_deref();
+    let client = talk.register(metadata, redirect_uri, scope).await?;
+    Ok((AuthClientOrigin::Registered, unbound(client), true))
+}
+
+fn keep_client(
+    tx: &mut Tx<'_>,
+    seal: &Seal,
+    flow: &Flow,
+    client: &KeptClient,
+    origin: AuthClientOrigin,
+) -> Result<()> {
+    let of = (flow.agent_id, &flow.name);
+    let before = rows::find(tx, flow.agent_id, &flow.name)?;
+    let before = before.filter(|before| before.url == flow.url);
+    let kept = Kept {
+        url: flow.url.clone(),
+        client: Some((origin, client.close(seal, of)?)),
+        access: before.as_ref().and_then(|before| before.access.clone()),
+        expires_at: before.and_then(|before| before.expires_at),
+    };
+    rows::put(tx, flow.agent_id, &flow.name, &kept)
+}
+
+/// The code of an answer, if it may be used.
+fn answered(answer: &Answer, opened: &Opened) -> Result<String, Failure> {
+    let is_from = |iss: &String| is_same_issuer(iss, &opened.issuer);
+    match &answer.iss {
+        Some(iss) if !is_from(iss) => return Err(Failure::IssuerMismatch),
+        None if opened.says_issuer => return Err(Failure::IssuerMismatch),
+        Some(_) | None => {}
+    }
+    match (&answer.error, &answer.code) {
+        (None, Some(code)) if !code.is_empty() => Ok(code.clone()),
+        _ => Err(Failure::Refused),
+    }
+}
+
+/// The agent and entry a sign-in is for, if they still are what they were.
+fn target(db: &Rx<'_>, seal: &Seal, flow: &Flow) -> Result<Option<(Agent, McpServer)>> {
+    let Some(agent) = agents::by_id(db, flow.agent_id)? else {
+        return Ok(None);
+    };
+    let found = server_rows::find(db, flow.agent_id, &flow.name)?;
+    let server = found.map(|_| mcp_servers::existing(db, seal, flow.agent_id, Some(&flow.name)));
+    let server = server.transpose()?.map(|kept| kept.server);
+    let is_bound = |server: &McpServer| {
+        address_text(server) == flow.url && address(&server.connection).is_ok()
+    };
+    Ok(server.filter(is_bound).map(|server| (agent, server)))
+}
+
+impl Hall {
+    /// Where browsers reach this server, for the document that is our client id; `None` unless
+    /// that is over https.
+    ///
+    /// # Errors
+    /// Faults.
+    pub async fn oauth_client_base(&self) -> Result<Option<String>> {
+        let own = self.inner.launching.url.clone();
+        let seen = self.store().read(move |db| base(db, &own)).await?;
+        let is_public = Url::parse(&seen.value).is_ok_and(|url| url.scheme() == "https");
+        Ok(is_public.then_some(seen.value))
+    }
+}

@@ -1,0 +1,265 @@
+//! Tokens of tool servers in use: a fresh one for each request, one refresh at a time for each
+//! entry, and giving them back. Source: contract 4.8, "refresh".
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use guildhall_domain::{Fault, Moment, Result, ids::AgentId, limits, mcp_servers::McpServer};
+use guildhall_store::mcp_signins::{self as rows, Kept};
+use guildhall_world::oauth::{RefreshError, Talk, Tokens};
+use url::Url;
+
+use super::{
+    address_text, rewrite,
+    secrets::{Granted, granted, granted_by},
+    signed_out,
+};
+use crate::{Hall, mcp_servers};
+
+/// How long is waited before an unanswered refresh is tried again, the first time.
+const BACK_OFF: Duration = Duration::from_secs(1);
+
+/// Which entries' tokens are being replaced now.
+#[derive(Default)]
+pub struct Refreshing {
+    /// A std mutex: held for single look-ups and never over an await.
+    entries: Mutex<HashMap<(AgentId, String), Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl Refreshing {
+    /// The turn of those who want the token of an entry replaced.
+    fn of(&self, agent: AgentId, server: &McpServer) -> Arc<tokio::sync::Mutex<()>> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|_, turn| Arc::strong_count(turn) > 1);
+        Arc::clone(entries.entry((agent, server.name.folded())).or_default())
+    }
+}
+
+/// What is known of an entry's token.
+enum Known {
+    None,
+    /// It counts for a while.
+    Fresh(String),
+    /// It ends soon, or did.
+    Stale(Box<Granted>, Option<Moment>),
+}
+
+impl Hall {
+    /// The token that requests to an entry carry, fresh for a minute at least where it can be
+    /// replaced; `None` when nobody is signed in.
+    ///
+    /// A token that is refused for good is forgotten, and the entry wants a sign-in then; when
+    /// nobody answers, the old one stays and is tried.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub(crate) async fn mcp_bearer(
+        &self,
+        agent: AgentId,
+        server: &McpServer,
+    ) -> Result<Option<String>> {
+        match self.known_token(agent, server).await? {
+            Known::None => return Ok(None),
+            Known::Fresh(token) => return Ok(Some(token)),
+            Known::Stale(..) => {}
+        }
+        let (hall, server) = (self.clone(), server.clone());
+        // A token that was replaced over there and not kept here would be lost, so that this
+        // comes to its end also when nobody waits for it.
+        let replacing = async move {
+            let turn = hall.inner.refreshing.of(agent, &server);
+            let _turn = turn.lock().await;
+            match hall.known_token(agent, &server).await? {
+                Known::None => Ok(None),
+                Known::Fresh(token) => Ok(Some(token)),
+                Known::Stale(granted, ends) => hall.replace(agent, &server, *granted, ends).await,
+            }
+        };
+        let replaced = self.tasks().finish(replacing).await;
+        let broken = || Fault::broken("refreshing a token", "it ended badly");
+        replaced.unwrap_or_else(|| Err(broken().into()))
+    }
+
+    async fn known_token(&self, agent: AgentId, server: &McpServer) -> Result<Known> {
+        let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
+        let seen = self
+            .store()
+            .read(move |db| {
+                let Some(kept) = rows::find(db, agent, &server.name)? else {
+                    return Ok(Known::None);
+                };
+                let of = (agent, &server.name);
+                let Some(granted) = granted_by(&seal, of, &server, &kept) else {
+                    return Ok(Known::None);
+                };
+                let early = now.plus_seconds(limits::OAUTH_REFRESH_EARLY_S);
+                Ok(match kept.expires_at {
+                    Some(ends) if ends <= early => Known::Stale(Box::new(granted), kept.expires_at),
+                    Some(_) | None => Known::Fresh(granted.tokens.access),
+                })
+            })
+            .await?;
+        Ok(seen.value)
+    }
+
+    async fn replace(
+        &self,
+        agent: AgentId,
+        server: &McpServer,
+        granted: Granted,
+        ends: Option<Moment>,
+    ) -> Result<Option<String>> {
+        let Some(refresh) = granted.tokens.refresh.clone() else {
+            if ends.is_some_and(|ends| ends > self.now()) {
+                return Ok(Some(granted.tokens.access));
+            }
+            self.forget_tokens(agent, server).await?;
+            return Ok(None);
+        };
+        match self.refreshed(server, &granted, &refresh).await {
+            Ok(tokens) => {
+                let granted = granted.rotated(tokens);
+                let token = granted.tokens.access.clone();
+                let is_kept = self.keep(agent, server, granted).await?;
+                Ok(is_kept.then_some(token))
+            }
+            Err(RefreshError::Rejected) => {
+                self.forget_tokens(agent, server).await?;
+                Ok(None)
+            }
+            Err(RefreshError::Unreachable) => Ok(Some(granted.tokens.access)),
+        }
+    }
+
+    async fn refreshed(
+        &self,
+        server: &McpServer,
+        granted: &Granted,
+        refresh: &str,
+    ) -> Result<Tokens, RefreshError> {
+        let mut back_off = BACK_OFF;
+        let mut tries = 1;
+        loop {
+            let tried = match self.talk(server).await {
+                Some(talk) => talk.refresh(&granted.access, refresh).await,
+                None => Err(RefreshError::Unreachable),
+            };
+            match tried {
+                Err(RefreshError::Unreachable) if tries < limits::OAUTH_REFRESH_TRIES_MAX => {
+                    tokio::time::sleep(back_off).await;
+                    (back_off, tries) = (back_off * 2, tries + 1);
+                }
+                tried => return tried,
+            }
+        }
+    }
+
+    /// Keeps what a refresh brought; answers whether the entry is still the one it was for.
+    async fn keep(&self, agent: AgentId, server: &McpServer, new: Granted) -> Result<bool> {
+        let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let of = (agent, &server.name);
+                let Some(before) = rows::find(tx, agent, &server.name)? else {
+                    return Ok(false);
+                };
+                if granted_by(&seal, of, &server, &before).is_none() {
+                    return Ok(false);
+                }
+                let kept = Kept {
+                    access: Some(new.close(&seal, of)?),
+                    expires_at: new.ends(now),
+                    ..before
+                };
+                rows::put(tx, agent, &server.name, &kept)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Forgets the tokens of an entry, which wants a sign-in then; answers them, to be given back.
+    pub(super) async fn forget_tokens(
+        &self,
+        agent: AgentId,
+        server: &McpServer,
+    ) -> Result<Option<Granted>> {
+        let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let of = (agent, &server.name);
+                let standing = mcp_servers::existing(tx, &seal, agent, Some(&server.name))?;
+                let granted = granted(tx, &seal, of, &standing.server)?;
+                let before = rows::find(tx, agent, &server.name)?;
+                let had_some = before.as_ref().is_some_and(|kept| kept.access.is_some());
+                if let Some(before) = before {
+                    let kept = Kept {
+                        access: None,
+                        expires_at: None,
+                        ..before
+                    };
+                    rows::put(tx, agent, &server.name, &kept)?;
+                }
+                let mut after = standing.clone();
+                signed_out(&mut after.server, had_some);
+                rewrite(tx, &seal, agent, (standing, after), now)?;
+                Ok(granted)
+            })
+            .await
+    }
+
+    /// The tokens of an entry, before it goes.
+    pub(crate) async fn mcp_tokens(&self, agent: AgentId, server: &McpServer) -> Result<Parting> {
+        let (seal, copy) = (self.inner.seal.clone(), server.clone());
+        let seen = self
+            .store()
+            .read(move |db| granted(db, &seal, (agent, &copy.name), &copy))
+            .await?;
+        Ok(Parting {
+            server: server.clone(),
+            granted: seen.value,
+        })
+    }
+
+    /// Gives the tokens of an entry back that is gone.
+    pub(crate) fn part(&self, parting: Parting) {
+        self.revoke_later(&parting.server, parting.granted);
+    }
+
+    /// Gives tokens back that are forgotten here already; whether that worked is logged alone.
+    pub(super) fn revoke_later(&self, server: &McpServer, granted: Option<Granted>) {
+        let Some(granted) = granted else {
+            return;
+        };
+        let (hall, server) = (self.clone(), server.clone());
+        self.tasks()
+            .spawn("mcp revocation", self.now(), async move {
+                let Some(talk) = hall.talk(&server).await else {
+                    return;
+                };
+                let Granted { access, tokens } = granted;
+                // A server that takes a refresh token back takes its access tokens with it.
+                for token in tokens.refresh.iter().chain([&tokens.access]) {
+                    if let Err(why) = talk.revoke(&access, token).await {
+                        let server = server.name.as_str();
+                        tracing::warn!(server, ?why, "a token could not be given back");
+                    }
+                }
+            });
+    }
+
+    /// A conversation about signing in with a server; `None` when it cannot be reached.
+    pub(super) async fn talk(&self, server: &McpServer) -> Option<Talk> {
+        let url = Url::parse(&address_text(server)).ok()?;
+        let outgoing = self.outgoing().await.ok()?;
+        Talk::about(&outgoing, &url).await.ok()
+    }
+}
+
+/// The tokens of an entry that goes. Without `Debug`, because they are secret.
+pub(crate) struct Parting {
+    server: McpServer,
+    granted: Option<Granted>,
+}

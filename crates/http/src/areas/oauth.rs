@@ -1,0 +1,269 @@
+//! The pages of a sign-in with a tool server: what a person opens, follows, and comes back to.
+//! They load nothing, are kept nowhere, and tell no other site where they are.
+//! Source: contract 4.8.
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{FromRequestParts, State},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode,
+        header::{
+            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, LOCATION,
+            REFERRER_POLICY, SET_COOKIE,
+        },
+        request::Parts,
+    },
+    response::IntoResponse,
+};
+use guildhall_domain::{Refusal, callers::OwnerInteractive, mcp_signin::Failure, outcome::Thing};
+use guildhall_hall::{
+    Hall,
+    mcp_signin::{Answer, Finished, Opening, SigninPage},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    docs::html::escape,
+    errors::{ApiError, ApiResult, internal},
+    gates::By,
+    path::Path,
+    query::{FromQuery, Params, Query},
+};
+
+/// What the pages may load: nothing.
+const CONTENT_POLICY: &str =
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The cookie by which the browser that went away is known when it comes back.
+const COOKIE_NAME: &str = "gh_flow";
+
+/// A person who follows a link, as far as browsers say so; nothing that fetches ahead or asks
+/// for the head alone.
+pub struct Navigation;
+
+impl<S: Send + Sync> FromRequestParts<S> for Navigation {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        let is_navigation = parts.method == Method::GET && is_navigation(&parts.headers);
+        match is_navigation {
+            true => Ok(Self),
+            false => Err(Refusal::NavigationOnly.into()),
+        }
+    }
+}
+
+fn is_navigation(headers: &HeaderMap) -> bool {
+    let says_only = |name: &'static str, expected: &[u8]| {
+        let mut values = headers.get_all(HeaderName::from_static(name)).iter();
+        values.all(|value| value.as_bytes().eq_ignore_ascii_case(expected))
+    };
+    let is_ahead = ["sec-purpose", "purpose"].into_iter().any(|name| {
+        let mut values = headers.get_all(HeaderName::from_static(name)).iter();
+        values.any(|value| {
+            value
+                .as_bytes()
+                .to_ascii_lowercase()
+                .windows(8)
+                .any(|w| w == b"prefetch")
+        })
+    });
+    says_only("sec-fetch-mode", b"navigate")
+        && says_only("sec-fetch-dest", b"document")
+        && !is_ahead
+}
+
+/// `GET /api/oauth/start/{ticket}`: says what will happen, and does nothing.
+pub async fn start(
+    State(hall): State<Hall>,
+    By(by): By<OwnerInteractive>,
+    _: Navigation,
+    Path(ticket): Path<String>,
+    headers: HeaderMap,
+) -> ApiResult<Response<Body>> {
+    let page = hall.mcp_signin_page(&by, &ticket).await?;
+    Ok(html(StatusCode::OK, &start_page(&page, &ticket, &headers)))
+}
+
+/// `GET /api/oauth/go/{ticket}`: asks where to sign in, and sends the person there.
+pub async fn go(
+    State(hall): State<Hall>,
+    By(by): By<OwnerInteractive>,
+    _: Navigation,
+    Path(ticket): Path<String>,
+) -> ApiResult<Response<Body>> {
+    match hall.open_mcp_signin(&by, &ticket).await? {
+        Opening::To {
+            location,
+            cookie,
+            seconds,
+        } => {
+            let cookie = format!(
+                "{COOKIE_NAME}={cookie}; Path=/api/oauth; Max-Age={seconds}; HttpOnly; SameSite=Lax"
+            );
+            let mut cookie = HeaderValue::try_from(cookie).map_err(|_| internal())?;
+            cookie.set_sensitive(true);
+            let location = HeaderValue::try_from(location).map_err(|_| internal())?;
+            let mut response = html(StatusCode::SEE_OTHER, "");
+            response.headers_mut().insert(LOCATION, location);
+            response.headers_mut().insert(SET_COOKIE, cookie);
+            Ok(response)
+        }
+        Opening::Failed(why) => Ok(html(StatusCode::BAD_GATEWAY, &failed_page(why))),
+    }
+}
+
+impl FromQuery for Callback {
+    fn read(params: &mut Params) -> Self {
+        let mut text = |name| params.text(name);
+        Self(Answer {
+            state: text("state"),
+            code: text("code"),
+            iss: text("iss"),
+            error: text("error"),
+        })
+    }
+}
+
+/// What the authorization server answered.
+pub struct Callback(Answer);
+
+/// `GET /api/oauth/callback`: takes the answer of the authorization server. Anybody may come
+/// here: the state and the cookie of the browser that went away decide.
+pub async fn callback(
+    State(hall): State<Hall>,
+    _: Navigation,
+    headers: HeaderMap,
+    Query(Callback(answer)): Query<Callback>,
+) -> ApiResult<Response<Body>> {
+    let finished = hall
+        .finish_mcp_signin(answer, flow_cookie(&headers))
+        .await?;
+    let (status, page) = match finished {
+        Finished::Connected(server) => (StatusCode::OK, connected_page(&server)),
+        Finished::Failed(why) => (StatusCode::BAD_REQUEST, failed_page(why)),
+        Finished::Unknown => (StatusCode::BAD_REQUEST, unknown_page()),
+    };
+    let mut response = html(status, &page);
+    if status == StatusCode::OK {
+        let gone = format!("{COOKIE_NAME}=; Path=/api/oauth; Max-Age=0; HttpOnly; SameSite=Lax");
+        let gone = HeaderValue::try_from(gone).map_err(|_| internal())?;
+        response.headers_mut().insert(SET_COOKIE, gone);
+    }
+    Ok(response)
+}
+
+/// `GET /api/oauth/client`: what authorization servers read that take the address of a client's
+/// metadata for its id; 404 unless browsers reach this server over https.
+pub async fn client(State(hall): State<Hall>) -> ApiResult<Json<Value>> {
+    let base = hall.oauth_client_base().await?;
+    let base = base.ok_or(Refusal::NotFound(Thing::Signin))?;
+    Ok(Json(json!({
+        "client_id": format!("{base}/api/oauth/client"),
+        "client_name": "guildhall",
+        "client_uri": base,
+        "redirect_uris": [format!("{base}/api/oauth/callback")],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    })))
+}
+
+/// The one value of the cookie; two of them are none.
+fn flow_cookie(headers: &HeaderMap) -> Option<String> {
+    let lines = headers.get_all(COOKIE).iter();
+    let pairs = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(name, _)| *name == COOKIE_NAME);
+    match (values.next(), values.next()) {
+        (Some((_, value)), None) if !value.is_empty() => Some(value.to_owned()),
+        _ => None,
+    }
+}
+
+fn start_page(page: &SigninPage, ticket: &str, headers: &HeaderMap) -> String {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let authority = page.base.split_once("://").map(|(_, rest)| rest);
+    let is_there = host.zip(authority).is_some_and(|(host, authority)| {
+        let authority = authority.split('/').next().unwrap_or_default();
+        host.eq_ignore_ascii_case(authority)
+    });
+    // The answer comes back to one address alone, and the cookie must be set there.
+    let (link, words) = match is_there {
+        true => (format!("/api/oauth/go/{ticket}"), "Continue"),
+        false => (
+            format!("{}/api/oauth/start/{ticket}", page.base),
+            "Go on at the address of this server",
+        ),
+    };
+    let SigninPage {
+        server,
+        agent,
+        address,
+        disclosure,
+        ..
+    } = page;
+    document(
+        "Sign in with a tool server",
+        &format!(
+            "<p>The agent <b>{}</b> uses the tool server <b>{}</b> at <code>{}</code>, which asks for a sign-in.</p>\n\
+             <p>{}</p>\n\
+             <p>So far nothing was sent. When you continue, guildhall asks the tool server where to sign in and sends you there.</p>\n\
+             <p><a href=\"{}\" rel=\"noreferrer\">{words}</a></p>",
+            escape(agent),
+            escape(server),
+            escape(address),
+            escape(disclosure),
+            escape(&link),
+        ),
+    )
+}
+
+fn connected_page(server: &str) -> String {
+    let text = format!(
+        "<p>The tool server <b>{}</b> takes the sign-in. Its tools are there from the agent's next turn on.</p>\n\
+         <p>You can close this page.</p>",
+        escape(server)
+    );
+    document("Signed in", &text)
+}
+
+fn failed_page(why: Failure) -> String {
+    let text = format!(
+        "<p>{}</p>\n<p><code>{}</code></p>",
+        escape(why.sentence()),
+        why.code()
+    );
+    document("The sign-in did not work", &text)
+}
+
+fn unknown_page() -> String {
+    document(
+        "The sign-in did not work",
+        "<p>This answers no sign-in that this browser started, or one that is over. Start it again.</p>",
+    )
+}
+
+fn document(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
+         <main>\n<h1>{title}</h1>\n{body}\n</main>\n</html>\n"
+    )
+}
+
+fn html(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = (status, text.to_owned()).into_response();
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
+        (CACHE_CONTROL, "no-store"),
+        (REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,111 @@
+//! OAuth: what goes over the wire when somebody signs in with a tool server. Asks only where
+//! `domain::mcp_signin` lets it, follows no redirect, and bounds what it reads. Which sign-ins
+//! there are, and where tokens are kept, is `hall::mcp_signin`. Source: contract 4.8.
+
+mod discovery;
+mod tokens;
+
+use std::{net::IpAddr, time::Duration};
+
+use bytes::Bytes;
+use guildhall_domain::{
+    limits::{OAUTH_BODY_BYTES_MAX, OAUTH_WAIT_S},
+    mcp_signin::{Failure, Reach},
+};
+use http::{
+    HeaderValue, Method, Request, Response, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE, USER_AGENT},
+};
+use tokio::{net::lookup_host, time::timeout};
+use url::{Host, Url};
+
+pub use self::{
+    discovery::Found,
+    tokens::{Access, Client, Pkce, RefreshError, Tokens, authorization_url, pkce},
+};
+use crate::outgoing::{Outgoing, read};
+
+/// What is said of us.
+const AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
+
+/// A conversation about signing in with one server, no further away than that server.
+#[derive(Debug)]
+pub struct Talk {
+    outgoing: Outgoing,
+    reach: Reach,
+}
+
+impl Talk {
+    /// Finds out how far the server is away.
+    ///
+    /// # Errors
+    /// [`Failure::Unreachable`] when its name is unknown; [`Failure::InsecureAddress`] for an
+    /// address nobody may be sent to.
+    pub async fn about(outgoing: &Outgoing, server: &Url) -> Result<Self, Failure> {
+        let addresses: Vec<IpAddr> = match server.host() {
+            Some(Host::Ipv4(ip)) => vec![ip.into()],
+            Some(Host::Ipv6(ip)) => vec![ip.into()],
+            Some(Host::Domain(name)) => {
+                let port = server.port_or_known_default().unwrap_or(443);
+                let looking = timeout(wait(), lookup_host((name, port))).await;
+                let found = looking.map_err(|_| Failure::Unreachable)?;
+                let found = found.map_err(|_| Failure::Unreachable)?;
+                found.map(|address| address.ip()).collect()
+            }
+            None => Vec::new(),
+        };
+        let reach = Reach::of(&addresses).ok_or(Failure::InsecureAddress)?;
+        reach.check(server)?;
+        Ok(Self {
+            outgoing: outgoing.within_reach(reach),
+            reach,
+        })
+    }
+
+    /// Holds an address that a browser will be sent to against the rules of those we ask.
+    ///
+    /// # Errors
+    /// [`Failure::InsecureAddress`], [`Failure::NoSigninSupport`] for what is none.
+    pub fn checked(&self, address: &str) -> Result<Url, Failure> {
+        let url = Url::parse(address).map_err(|_| Failure::NoSigninSupport)?;
+        self.reach.check(&url)?;
+        Ok(url)
+    }
+
+    /// The whole answer to one request.
+    async fn ask(&self, request: Request<Bytes>) -> Result<Response<Vec<u8>>, Failure> {
+        let url = Url::parse(&request.uri().to_string()).map_err(|_| Failure::InsecureAddress)?;
+        self.reach.check(&url)?;
+        let asking = async {
+            let answer = self.outgoing.once(request).await?;
+            let (head, body) = answer.into_parts();
+            let body = read(body, OAUTH_BODY_BYTES_MAX).await?;
+            Ok::<_, crate::outgoing::OutgoingError>(Response::from_parts(head, body))
+        };
+        let answer = timeout(wait(), asking).await;
+        let answer = answer.map_err(|_| Failure::Unreachable)?;
+        answer.map_err(|_| Failure::Unreachable)
+    }
+
+    /// The JSON at an address; `None` where there is none.
+    async fn json(&self, url: &Url) -> Result<Option<Vec<u8>>, Failure> {
+        let answer = self.ask(request(Method::GET, url, Bytes::new())?).await?;
+        Ok((answer.status() == StatusCode::OK).then(|| answer.into_body()))
+    }
+}
+
+fn wait() -> Duration {
+    Duration::from_secs(OAUTH_WAIT_S)
+}
+
+fn request(method: Method, url: &Url, body: Bytes) -> Result<Request<Bytes>, Failure> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(url.as_str())
+        .header(USER_AGENT, HeaderValue::from_static(AGENT))
+        .header(ACCEPT, HeaderValue::from_static("application/json"));
+    if !body.is_empty() {
+        request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    request.body(body).map_err(|_| Failure::InsecureAddress)
+}

@@ -1,0 +1,195 @@
+//! Discovery: where to sign in with a server, and registering there. Source: RFC 9728, 8414,
+//! 7591; the 2025-03-26 revision of MCP, "Fallbacks for Servers without Metadata Discovery".
+
+use bytes::Bytes;
+use guildhall_domain::mcp_signin::{
+    Failure,
+    metadata::{
+        AuthMethod, Challenge, ResourceMetadata, ServerMetadata, is_of, is_same_issuer,
+        issuer_places, resource_places,
+    },
+};
+use http::{HeaderValue, Method, StatusCode, header::ACCEPT, header::WWW_AUTHENTICATE};
+use serde::Deserialize;
+use serde_json::json;
+use url::Url;
+
+use super::{Client, Talk, request};
+
+/// What was found out about signing in with a server.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Who gives the tokens.
+    pub metadata: ServerMetadata,
+    /// What the tokens are for.
+    pub resource: String,
+    /// Which scope to ask for.
+    pub scope: Option<String>,
+}
+
+impl Talk {
+    /// Finds out where to sign in with `server`; `scope` is what a challenge of before wanted.
+    ///
+    /// # Errors
+    /// [`Failure::Unreachable`], [`Failure::NoSigninSupport`], [`Failure::PkceUnsupported`],
+    /// [`Failure::InsecureAddress`].
+    pub async fn discover(&self, server: &Url, scope: Option<String>) -> Result<Found, Failure> {
+        let challenge = self.challenge(server).await?;
+        let own = self.resource(server, challenge.as_ref()).await?;
+        let metadata = match &own {
+            Some(own) => {
+                let issuer = own.authorization_servers.first();
+                let issuer = issuer.ok_or(Failure::NoSigninSupport)?;
+                let url = self.checked(issuer)?;
+                let found = self.issuer(&url, issuer).await?;
+                found.ok_or(Failure::NoSigninSupport)?
+            }
+            None => self.of_origin(server, challenge.is_some()).await?,
+        };
+        metadata.check()?;
+        self.checked(&metadata.authorization_endpoint)?;
+        self.checked(&metadata.token_endpoint)?;
+        let supported = |scopes: &[String]| (!scopes.is_empty()).then(|| scopes.join(" "));
+        let scope = scope
+            .or_else(|| challenge.and_then(|challenge| challenge.scope))
+            .or_else(|| supported(&own.as_ref()?.scopes_supported));
+        let mut plain = server.clone();
+        plain.set_fragment(None);
+        Ok(Found {
+            metadata,
+            resource: own.map_or_else(|| plain.to_string(), |own| own.resource),
+            scope,
+        })
+    }
+
+    /// What the server answers to a request without a token; `None` when it asks for none.
+    async fn challenge(&self, server: &Url) -> Result<Option<Challenge>, Failure> {
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        let mut asked = request(Method::POST, server, Bytes::from(ping.to_string()))?;
+        let accepted = HeaderValue::from_static("application/json, text/event-stream");
+        asked.headers_mut().insert(ACCEPT, accepted);
+        let answer = self.ask(asked).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            return Ok(None);
+        }
+        let mut read = Challenge::default();
+        for header in answer.headers().get_all(WWW_AUTHENTICATE) {
+            let one = Challenge::read(header.to_str().unwrap_or_default());
+            read.resource_metadata = read.resource_metadata.or(one.resource_metadata);
+            read.scope = read.scope.or(one.scope);
+        }
+        Ok(Some(read))
+    }
+
+    /// What the server says of itself; metadata of another address is none of its.
+    async fn resource(
+        &self,
+        server: &Url,
+        challenge: Option<&Challenge>,
+    ) -> Result<Option<ResourceMetadata>, Failure> {
+        let told = challenge.and_then(|challenge| challenge.resource_metadata.as_deref());
+        let places = match told {
+            Some(told) => vec![self.checked(told)?],
+            None => resource_places(server),
+        };
+        for place in &places {
+            let Some(body) = self.json(place).await? else {
+                continue;
+            };
+            let Ok(own) = serde_json::from_slice::<ResourceMetadata>(&body) else {
+                continue;
+            };
+            return match is_of(&own.resource, server) {
+                true => Ok(Some(own)),
+                false => Err(Failure::NoSigninSupport),
+            };
+        }
+        Ok(None)
+    }
+
+    /// What an authorization server says of itself.
+    async fn issuer(&self, url: &Url, issuer: &str) -> Result<Option<ServerMetadata>, Failure> {
+        for place in issuer_places(url) {
+            let Some(body) = self.json(&place).await? else {
+                continue;
+            };
+            let Ok(metadata) = serde_json::from_slice::<ServerMetadata>(&body) else {
+                continue;
+            };
+            return match is_same_issuer(&metadata.issuer, issuer) {
+                true => Ok(Some(metadata)),
+                false => Err(Failure::NoSigninSupport),
+            };
+        }
+        Ok(None)
+    }
+
+    /// The authorization server at the origin of the server, as revisions of old had it: by its
+    /// metadata, else at the places that were usual.
+    async fn of_origin(&self, server: &Url, is_wanted: bool) -> Result<ServerMetadata, Failure> {
+        let mut origin = server.clone();
+        origin.set_path("/");
+        origin.set_query(None);
+        origin.set_fragment(None);
+        let issuer = origin.origin().ascii_serialization();
+        if let Some(metadata) = self.issuer(&origin, &issuer).await? {
+            return Ok(metadata);
+        }
+        // Whoever asks for no token has no such places either.
+        let usual = ServerMetadata::fallback(&origin).filter(|_| is_wanted);
+        usual.ok_or(Failure::NoSigninSupport)
+    }
+
+    /// Registers a client that comes back to `redirect_uri`.
+    ///
+    /// # Errors
+    /// [`Failure::NoAppRegistration`] where nobody may register or the answer is none;
+    /// [`Failure::Unreachable`], [`Failure::InsecureAddress`].
+    ///
+    /// Source: RFC 7591.
+    pub async fn register(
+        &self,
+        metadata: &ServerMetadata,
+        redirect_uri: &str,
+        scope: Option<&str>,
+    ) -> Result<Client, Failure> {
+        let endpoint = metadata.registration_endpoint.as_deref();
+        let endpoint = self.checked(endpoint.ok_or(Failure::NoAppRegistration)?)?;
+        let is_native = redirect_uri.starts_with("http:");
+        let mut ask = json!({
+            "client_name": "guildhall",
+            "redirect_uris": [redirect_uri],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": metadata.wished_method().word(),
+            "application_type": if is_native { "native" } else { "web" },
+        });
+        if let Some(scope) = scope {
+            ask["scope"] = scope.into();
+        }
+        let asked = request(Method::POST, &endpoint, Bytes::from(ask.to_string()))?;
+        let answer = self.ask(asked).await?;
+        if !answer.status().is_success() {
+            return Err(Failure::NoAppRegistration);
+        }
+        let told: Registered =
+            serde_json::from_slice(answer.body()).map_err(|_| Failure::NoAppRegistration)?;
+        let method = told.token_endpoint_auth_method;
+        let method = method.unwrap_or_else(|| metadata.auth_method(told.client_secret.is_some()));
+        Ok(Client {
+            id: told.client_id,
+            secret: told.client_secret,
+            method,
+        })
+    }
+}
+
+/// The part of an answer to a registration that matters.
+#[derive(Deserialize)]
+struct Registered {
+    client_id: String,
+    #[serde(default)]
+    client_secret: Option<String>,
+    #[serde(default)]
+    token_endpoint_auth_method: Option<AuthMethod>,
+}
