@@ -1,5 +1,5 @@
 //! HTTP: a keep-alive client that is cheap enough to share two cores with the server.
-//! Hand-written: it knows status lines and `Content-Length`, and nothing else.
+//! Hand-written: it knows status lines, `Content-Length` and chunks, and nothing else.
 
 use std::net::SocketAddr;
 
@@ -60,7 +60,14 @@ impl Client {
                 return Err("an answer's head does not end".into());
             }
         };
-        let whole = head_len + head.body_len;
+        let Some(body_len) = head.body_len else {
+            self.join_chunks(head_len).await?;
+            return Ok(Answer {
+                status: head.status,
+                body: &self.received[head_len..],
+            });
+        };
+        let whole = head_len + body_len;
         self.received
             .reserve(whole.saturating_sub(self.received.len()));
         while self.received.len() < whole {
@@ -89,6 +96,32 @@ impl Client {
         Ok(self.stream)
     }
 
+    /// Reads the chunks of a body until the last one, and leaves what they hold.
+    async fn join_chunks(&mut self, head_len: usize) -> Result<()> {
+        let (mut read, mut end) = (head_len, head_len);
+        loop {
+            let line_end = loop {
+                match find(&self.received[read..], b"\r\n") {
+                    Some(place) => break read + place,
+                    None => self.read_more().await?,
+                }
+            };
+            let size = std::str::from_utf8(&self.received[read..line_end])?;
+            let size = usize::from_str_radix(size, 16)?;
+            let begins = line_end + 2;
+            while self.received.len() < begins + size + 2 {
+                self.read_more().await?;
+            }
+            self.received.copy_within(begins..begins + size, end);
+            end += size;
+            read = begins + size + 2;
+            if size == 0 {
+                self.received.truncate(end);
+                return Ok(());
+            }
+        }
+    }
+
     async fn read_more(&mut self) -> Result<()> {
         match self.stream.read_buf(&mut self.received).await? {
             0 => Err("the server closed a connection".into()),
@@ -99,7 +132,8 @@ impl Client {
 
 struct Head {
     status: u16,
-    body_len: usize,
+    /// `None` when it comes in chunks.
+    body_len: Option<usize>,
 }
 
 impl Head {
@@ -111,10 +145,14 @@ impl Head {
             .and_then(|line| line.split(' ').nth(1))
             .ok_or("an answer has no status")?
             .parse()?;
-        let body_len = lines
-            .filter_map(|line| line.split_once(':'))
-            .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-            .map_or(Ok(0), |(_, value)| value.trim().parse())?;
+        let mut body_len = Some(0);
+        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+            if name.eq_ignore_ascii_case("content-length") {
+                body_len = Some(value.trim().parse()?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                body_len = None;
+            }
+        }
         Ok(Self { status, body_len })
     }
 }
@@ -149,9 +187,30 @@ mod tests {
     #[test]
     fn a_head_gives_the_status_and_how_long_the_body_is() {
         let head = Head::parse(b"HTTP/1.1 201 Created\r\nContent-length: 12\r\n\r\n").unwrap();
-        assert_eq!((head.status, head.body_len), (201, 12));
+        assert_eq!((head.status, head.body_len), (201, Some(12)));
         let head = Head::parse(b"HTTP/1.1 204 No Content\r\nx-event-seq: 3\r\n\r\n").unwrap();
-        assert_eq!((head.status, head.body_len), (204, 0));
+        assert_eq!((head.status, head.body_len), (204, Some(0)));
+        let head = Head::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
+        assert_eq!((head.status, head.body_len), (200, None));
         assert!(Head::parse(b"nonsense").is_err());
+    }
+
+    #[tokio::test]
+    async fn chunks_are_joined_wherever_they_are_cut() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = Client::connect(listener.local_addr().unwrap())
+            .await
+            .unwrap();
+        let (mut server, _) = listener.accept().await.unwrap();
+        let answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+            3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n";
+        let answered = async {
+            for byte in answer.chunks(3) {
+                server.write_all(byte).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        };
+        let (asked, ()) = tokio::join!(client.expect(b"x", 200), answered);
+        assert_eq!(asked.unwrap(), b"abc0123456789");
     }
 }

@@ -25,6 +25,7 @@ mod sessions;
 mod starts;
 mod streams;
 mod table;
+mod tool_servers;
 mod transcripts;
 mod turns;
 
@@ -128,6 +129,14 @@ impl Ask {
 }
 
 fn main() -> ExitCode {
+    if std::env::args()
+        .nth(1)
+        .is_some_and(|word| word == tool_servers::WORD)
+    {
+        // Whoever started it reads what it says; there is nobody to tell of a failure.
+        let _ = tool_servers::serve();
+        return ExitCode::SUCCESS;
+    }
     let outcome = Ask::read(std::env::args().skip(1)).and_then(|ask| {
         raise_descriptor_limit()?;
         let folder = Folder::new(&ask.folder)?;
@@ -223,6 +232,9 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     let streams = streams::to_all(&server, stores.room, scale).await?;
     server.stop()?;
 
+    say("tool servers");
+    let tools = tool_servers::measure(&few.copy_to(folder.join("tools"))?, scale).await?;
+
     say("sessions and turns");
     let sessions = of_sessions(few.copy_to(folder.join("sessions"))?, scale).await?;
 
@@ -230,6 +242,7 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     all.extend(streams);
     all.extend(files);
     all.extend(sessions);
+    all.extend(tools);
     all.extend(rows);
     Ok(all)
 }

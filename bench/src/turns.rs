@@ -53,6 +53,13 @@ pub(crate) struct Way {
     seen: u64,
 }
 
+impl Way {
+    /// From the message's leaving until the agent has it.
+    pub(crate) fn until_prompt(self) -> Duration {
+        Duration::from_nanos(self.came.saturating_sub(self.sent))
+    }
+}
+
 /// How the turns follow one another.
 #[derive(Clone, Copy, Debug)]
 enum Pace {

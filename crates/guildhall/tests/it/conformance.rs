@@ -51,14 +51,14 @@ fn relay(to: u16, line: String) -> u16 {
         for socket in listener.incoming() {
             let (socket, line) = (socket.unwrap(), line.clone());
             // Either end may go away first.
-            thread::spawn(move || pass(socket, to, &line).unwrap_or_default());
+            thread::spawn(move || pass(&socket, to, &line).unwrap_or_default());
         }
     });
     port
 }
 
 /// One request and its answer, with which both connections end.
-fn pass(client: TcpStream, to: u16, line: &str) -> io::Result<()> {
+fn pass(client: &TcpStream, to: u16, line: &str) -> io::Result<()> {
     let mut server = TcpStream::connect(("127.0.0.1", to))?;
     let mut from = BufReader::new(client.try_clone()?);
     let (mut head, mut length) = (String::new(), 0);
@@ -79,7 +79,7 @@ fn pass(client: TcpStream, to: u16, line: &str) -> io::Result<()> {
     whole.resize(body + length, 0);
     from.read_exact(&mut whole[body..])?;
     server.write_all(&whole)?;
-    io::copy(&mut server, &mut &client)?;
+    io::copy(&mut server, &mut &*client)?;
     client.shutdown(Shutdown::Both)
 }
 
