@@ -160,9 +160,8 @@ fn report(agent: &RealAgent, results: &[(u32, Went)]) -> String {
             ));
         }
     }
-    text.push_str("; not here: 11 (needs tool servers)");
     for row in facts::of(&agent.name).not_its_rows {
-        text.push_str(&format!(", {row} (about another agent)"));
+        text.push_str(&format!("; not here: {row} (about another agent)"));
     }
     text
 }
