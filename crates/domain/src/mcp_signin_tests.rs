@@ -1,3 +1,5 @@
+//! What the rules of signing in with tool servers promise.
+
 use std::net::IpAddr;
 
 use super::{

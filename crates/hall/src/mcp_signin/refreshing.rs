@@ -10,6 +10,7 @@ use std::{
 use guildhall_domain::{Fault, Moment, Result, ids::AgentId, limits, mcp_servers::McpServer};
 use guildhall_store::mcp_signins::{self as rows, Kept};
 use guildhall_world::oauth::{RefreshError, Talk, Tokens};
+use tokio::time::timeout;
 use url::Url;
 
 use super::{
@@ -22,16 +23,19 @@ use crate::{Hall, mcp_servers};
 /// How long is waited before an unanswered refresh is tried again, the first time.
 const BACK_OFF: Duration = Duration::from_secs(1);
 
+/// What those wait for who want the token of one entry replaced.
+type Turn = Arc<tokio::sync::Mutex<()>>;
+
 /// Which entries' tokens are being replaced now.
 #[derive(Default)]
 pub struct Refreshing {
     /// A std mutex: held for single look-ups and never over an await.
-    entries: Mutex<HashMap<(AgentId, String), Arc<tokio::sync::Mutex<()>>>>,
+    entries: Mutex<HashMap<(AgentId, String), Turn>>,
 }
 
 impl Refreshing {
     /// The turn of those who want the token of an entry replaced.
-    fn of(&self, agent: AgentId, server: &McpServer) -> Arc<tokio::sync::Mutex<()>> {
+    fn of(&self, agent: AgentId, server: &McpServer) -> Turn {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(entries.entry((agent, server.name.folded())).or_default())
@@ -142,6 +146,7 @@ impl Hall {
     ) -> Result<Tokens, RefreshError> {
         let mut back_off = BACK_OFF;
         let mut tries = 1;
+        let mut stopping = self.tasks().stopping();
         loop {
             let tried = match self.talk(server).await {
                 Some(talk) => talk.refresh(&granted.access, refresh).await,
@@ -149,7 +154,10 @@ impl Hall {
             };
             match tried {
                 Err(RefreshError::Unreachable) if tries < limits::OAUTH_REFRESH_TRIES_MAX => {
-                    tokio::time::sleep(back_off).await;
+                    let stopped = stopping.wait_for(|stop| *stop);
+                    if timeout(back_off, stopped).await.is_ok() {
+                        return tried;
+                    }
                     (back_off, tries) = (back_off * 2, tries + 1);
                 }
                 tried => return tried,

@@ -38,6 +38,8 @@ mod mcp_secrets;
 mod mcp_servers;
 mod mcp_signin;
 mod mcp_signin_ends;
+#[cfg(feature = "real-servers")]
+mod mcp_signin_real;
 mod mcp_tested;
 mod members;
 mod messages;

@@ -54,7 +54,7 @@ async fn a_sign_in_that_cannot_begin_says_why() {
         ("SIGNIN_NO_SIGNIN_SUPPORT", json!({"token_endpoint": null})),
     ] {
         let scene = Scene::open().await;
-        scene.place.says(change.clone());
+        scene.place.says(&change);
         let mut events = scene.t.events();
         let started = scene.start(&scene.ada).await;
         let page = scene.go(&started).await;
@@ -119,7 +119,7 @@ async fn an_answer_that_is_no_code_of_the_one_asked_gives_no_token() {
     ] {
         let scene = Scene::open().await;
         let parameter = "authorization_response_iss_parameter_supported";
-        scene.place.says(json!({parameter: says_issuer}));
+        scene.place.says(&json!({parameter: says_issuer}));
         let started = scene.start(&scene.ada).await;
         let away = scene.sent(&started).await;
         let page = scene.back(&away, &query).await;

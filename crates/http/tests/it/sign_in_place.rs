@@ -88,7 +88,7 @@ impl Place {
     }
 
     /// The metadata of the authorization server with some fields changed.
-    pub(crate) fn says(&self, changes: Value) {
+    pub(crate) fn says(&self, changes: &Value) {
         let mut metadata = metadata(&self.origin);
         for (name, value) in changes.as_object().unwrap() {
             match value {

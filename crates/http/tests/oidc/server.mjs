@@ -1,0 +1,97 @@
+// A real authorization server (oidc-provider, with its own pages for signing in) in front of a
+// real tool server, which is asked only with a token that counts.
+// Arguments: the program of oidc-provider, the program of server-everything.
+// Writes its origin in one line, and ends when its standard input does.
+import { spawn } from 'node:child_process';
+import http from 'node:http';
+import net from 'node:net';
+import { pathToFileURL } from 'node:url';
+
+// Nobody reads what the library says of itself.
+console.info = console.warn = () => {};
+
+const [providerProgram, toolsProgram] = process.argv.slice(2);
+const { default: Provider } = await import(pathToFileURL(providerProgram));
+
+const freePort = () =>
+  new Promise((resolve) => {
+    const probe = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+
+const toolsPort = await freePort();
+const tools = spawn(process.execPath, [toolsProgram, 'streamableHttp'], {
+  env: { ...process.env, PORT: String(toolsPort) },
+  stdio: ['ignore', 'ignore', 'pipe'],
+});
+await new Promise((resolve) => tools.stderr.on('data', (text) => /listening/i.test(text) && resolve()));
+
+const server = http.createServer();
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+const origin = `http://127.0.0.1:${server.address().port}`;
+const resource = `${origin}/mcp`;
+
+const provider = new Provider(origin, {
+  pkce: { required: () => true },
+  scopes: ['openid', 'offline_access', 'tools'],
+  rotateRefreshToken: true,
+  issueRefreshToken: async () => true,
+  ttl: { AccessToken: 90 },
+  features: {
+    devInteractions: { enabled: true },
+    registration: { enabled: true },
+    revocation: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      getResourceServerInfo: (_, asked) => {
+        if (asked !== resource) throw new Error('another resource');
+        return { scope: 'tools', accessTokenFormat: 'opaque', accessTokenTTL: 90 };
+      },
+      useGrantedResource: () => true,
+    },
+  },
+});
+const answer = provider.callback();
+
+async function isAllowed(request) {
+  const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
+  const known = token && (await provider.AccessToken.find(token));
+  return Boolean(known?.isValid && known.aud === resource);
+}
+
+server.on('request', async (request, response) => {
+  const { pathname } = new URL(request.url, origin);
+  if (pathname === '/.well-known/oauth-protected-resource/mcp') {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ resource, authorization_servers: [origin], scopes_supported: ['tools', 'offline_access'] }));
+    return;
+  }
+  if (pathname !== '/mcp') {
+    await answer(request, response);
+    return;
+  }
+  if (!(await isAllowed(request))) {
+    const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
+    response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}"` }).end();
+    return;
+  }
+  const { authorization, ...headers } = request.headers;
+  const asked = http.request(
+    { host: '127.0.0.1', port: toolsPort, path: request.url, method: request.method, headers: { ...headers, host: `localhost:${toolsPort}` } },
+    (told) => {
+      response.writeHead(told.statusCode, told.headers);
+      told.pipe(response);
+    },
+  );
+  asked.on('error', () => response.destroy());
+  response.on('close', () => asked.destroy());
+  request.pipe(asked);
+});
+
+process.stdin.resume().on('end', () => {
+  tools.kill();
+  process.exit();
+});
+console.log(origin);
