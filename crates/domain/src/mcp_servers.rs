@@ -152,6 +152,11 @@ impl McpServer {
         }
     }
 
+    /// Whether a token is kept that it takes.
+    pub fn is_signed_in(&self) -> bool {
+        self.auth_status == Some(AuthStatus::Connected)
+    }
+
     /// The same with every value of env and headers hidden.
     #[must_use]
     pub fn hidden(mut self) -> Self {

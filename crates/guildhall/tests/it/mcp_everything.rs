@@ -12,7 +12,7 @@ use std::{
 
 use guildhall_world::{
     keeper::{KeeperCommand, SUBCOMMAND},
-    mcp::{Address, Asking, Connected, Elicited, Greeting, Hooks, Target, connect},
+    mcp::{Address, Asking, Bearer, Connected, Elicited, Greeting, Hooks, Target, connect},
     outgoing::Outgoing,
 };
 use serde_json::{Value, json};
@@ -155,7 +155,7 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
     let address = |url: String| Address {
         url,
         headers: Vec::new(),
-        bearer: None,
+        bearer: Bearer::default(),
         outgoing: Outgoing::open().unwrap(),
     };
     let stdio = Target::Stdio {

@@ -15,7 +15,7 @@ use guildhall_domain::{
     mcp_gateway::Failures,
     mcp_servers::{McpServer, ServerName},
 };
-use guildhall_world::mcp::{Client, Lifecycle, Listing, Tag};
+use guildhall_world::mcp::{Bearer, Client, Lifecycle, Listing, Tag};
 use tokio::{sync::watch, time::Instant};
 
 use super::{Closed, Cutting};
@@ -70,6 +70,8 @@ impl Mark {
 #[derive(Clone, Debug)]
 pub(crate) struct Up {
     pub(super) client: Client,
+    /// The token that its requests show; `None` for a program.
+    pub(super) bearer: Option<Bearer>,
     pub(super) cut: Cutting,
     /// The last listing that was seen to be the approved one.
     pub(super) seen: Arc<Mutex<Seen>>,

@@ -149,6 +149,7 @@ impl Hall {
         };
         let up = Up {
             client,
+            bearer: target.bearer().cloned(),
             // The one that others cut it by is put in its place by whoever started it.
             cut: Arc::new(watch::Sender::new(None)),
             seen: Arc::new(Mutex::new(Seen {

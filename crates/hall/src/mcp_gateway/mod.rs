@@ -319,7 +319,7 @@ impl Hall {
         loop {
             let mark = Mark::of(entry);
             let mut told = match self.inner.gateways.look(&key, mark, visit.session) {
-                Step::Take(up) => return Ok(up),
+                Step::Take(up) => return self.with_token(entry, up).await,
                 Step::Hear(told) => told,
                 Step::Start(starting, told) => {
                     self.start_line(entry.clone(), key.clone(), starting);
@@ -334,6 +334,20 @@ impl Hall {
                 None => return Err(Closed::moved()),
             }
         }
+    }
+
+    /// A line whose requests show the token of today: they outlive the one it was opened with.
+    async fn with_token(&self, entry: &Entry, up: Up) -> Result<Up, Closed> {
+        let server = &entry.kept.server;
+        let Some(bearer) = up.bearer.as_ref().filter(|_| server.is_signed_in()) else {
+            return Ok(up);
+        };
+        match self.mcp_bearer(entry.agent.id, server).await {
+            Ok(Some(token)) => bearer.renew(token),
+            Ok(None) => return Err(Closed::sign_in()),
+            Err(error) => return Err(broken(&error)),
+        }
+        Ok(up)
     }
 
     /// Holds back what is off, what a person has to look at, and what failed too often.
@@ -420,6 +434,12 @@ impl Hall {
                 }
             },
         }
+    }
+
+    /// Nobody is signed in to this server any more.
+    pub(crate) fn tool_server_signed_out(&self, agent: AgentId, name: &ServerName) {
+        let key = Key::named(agent, name);
+        self.inner.gateways.cut(&key, &Closed::sign_in());
     }
 
     /// How many tool servers are connected to now.

@@ -16,7 +16,7 @@ use guildhall_domain::{
     mcp_tools::ToolDefinition,
 };
 use guildhall_world::{
-    mcp::{self, Address, Checked, Greeting, Hooks, McpError, Target},
+    mcp::{self, Address, Bearer, Checked, Greeting, Hooks, McpError, Target},
     outgoing::Outgoing,
 };
 
@@ -216,7 +216,7 @@ impl Hall {
         Ok(Address {
             url: remote.url.clone(),
             headers: revealed(&remote.headers),
-            bearer,
+            bearer: Bearer::of(bearer),
             outgoing: self.outgoing().await?,
         })
     }

@@ -332,6 +332,7 @@ impl Hall {
                 Ok((standing.server, granted))
             })
             .await?;
+        self.tool_server_signed_out(agent, &server.name);
         self.revoke_later(&server, granted);
         Ok(())
     }

@@ -195,7 +195,9 @@ impl Hall {
         server: &McpServer,
     ) -> Result<Option<Granted>> {
         let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
-        self.store()
+        let name = server.name.clone();
+        let forgotten = self
+            .store()
             .write(move |tx| {
                 let of = (agent, &server.name);
                 let standing = mcp_servers::existing(tx, &seal, agent, Some(&server.name))?;
@@ -215,7 +217,9 @@ impl Hall {
                 rewrite(tx, &seal, agent, (standing, after), now)?;
                 Ok(granted)
             })
-            .await
+            .await?;
+        self.tool_server_signed_out(agent, &name);
+        Ok(forgotten)
     }
 
     /// The tokens of an entry, before it goes.

@@ -20,9 +20,17 @@ mod site;
 mod skim;
 mod two_endpoints;
 
-use std::{fmt, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    future::Future,
+    path::PathBuf,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use guildhall_domain::{ids::AgentId, limits, mcp_tools::ToolDefinition};
+use http::HeaderValue;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -72,9 +80,58 @@ pub struct Address {
     /// Headers of every request.
     pub headers: Vec<(String, String)>,
     /// A token of a sign-in; with one, an `Authorization` among the headers is dropped.
-    pub bearer: Option<String>,
+    pub bearer: Bearer,
     /// The way out.
     pub outgoing: Outgoing,
+}
+
+/// The token of a sign-in, if there is one. Clones share it: what one is given, requests of the
+/// others show from then on.
+#[derive(Clone, Default)]
+pub struct Bearer(Arc<Mutex<Option<String>>>);
+
+impl Bearer {
+    /// One that shows this token.
+    pub fn of(token: Option<String>) -> Self {
+        Self(Arc::new(Mutex::new(token)))
+    }
+
+    /// Shows another token from the next request on.
+    pub fn renew(&self, token: String) {
+        *self.held() = Some(token);
+    }
+
+    /// The header that shows it; `None` where there is none, or none that can be sent.
+    fn header(&self) -> Option<HeaderValue> {
+        let held = self.held();
+        let mut value: HeaderValue = format!("Bearer {}", held.as_deref()?).parse().ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Bearer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.held().is_some() {
+            "shown"
+        } else {
+            "none"
+        })
+    }
+}
+
+impl Target {
+    /// The token that its requests show; `None` for a program.
+    pub fn bearer(&self) -> Option<&Bearer> {
+        match self {
+            Self::Stdio { .. } => None,
+            Self::Http(address) | Self::Sse(address) => Some(&address.bearer),
+        }
+    }
 }
 
 impl fmt::Debug for Target {
@@ -105,7 +162,7 @@ impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Address")
             .field("headers", &names(&self.headers))
-            .field("has_bearer", &self.bearer.is_some())
+            .field("bearer", &self.bearer)
             .finish_non_exhaustive()
     }
 }
@@ -328,7 +385,7 @@ mod tests {
         let address = Address {
             url: "https://example.org/?key=hush".to_owned(),
             headers: secret("X-Key"),
-            bearer: Some("hush".to_owned()),
+            bearer: Bearer::of(Some("hush".to_owned())),
             outgoing: Outgoing::open().unwrap(),
         };
         let printed = format!(

@@ -8,7 +8,7 @@ use http::{
 use hyper::body::Incoming;
 
 use super::{
-    Address, McpError,
+    Address, Bearer, McpError,
     events::{Events, Heard},
 };
 use crate::outgoing::{Outgoing, OutgoingError, next_piece};
@@ -26,6 +26,7 @@ pub(super) struct Site {
     pub(super) outgoing: Outgoing,
     pub(super) uri: Uri,
     headers: HeaderMap,
+    bearer: Bearer,
 }
 
 impl Site {
@@ -46,16 +47,11 @@ impl Site {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        if let Some(bearer) = &address.bearer {
-            let value = format!("Bearer {bearer}").parse();
-            let mut value: HeaderValue = value.map_err(|_| unusable("the sign-in"))?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
         Ok(Self {
             outgoing: address.outgoing.clone(),
             uri,
             headers,
+            bearer: address.bearer.clone(),
         })
     }
 
@@ -67,6 +63,9 @@ impl Site {
         *request.uri_mut() = uri.clone();
         *request.headers_mut() = self.headers.clone();
         let headers = request.headers_mut();
+        if let Some(bearer) = self.bearer.header() {
+            headers.insert(AUTHORIZATION, bearer);
+        }
         if is_post {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         }

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use guildhall_domain::limits::MCP_RESULT_BYTES_MAX;
 use guildhall_world::{
-    mcp::{Address, Asking, Hooks, Lifecycle, McpError, Target, check},
+    mcp::{Address, Asking, Bearer, Hooks, Lifecycle, McpError, Target, check},
     outgoing::Outgoing,
 };
 use http::{HeaderMap, Method, Request, Response};
@@ -98,7 +98,7 @@ fn at(url: String) -> Address {
             ("X-Key".to_owned(), "ours".to_owned()),
             ("Authorization".to_owned(), "Basic declared".to_owned()),
         ],
-        bearer: None,
+        bearer: Bearer::default(),
         outgoing: Outgoing::open().unwrap(),
     }
 }
