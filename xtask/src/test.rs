@@ -16,7 +16,8 @@ use crate::{agents, counterparts, pinned, run, step, tools, web};
 const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
 
 /// The features of the tests: with the real agents and the foreign servers.
-pub(crate) const FEATURES: &str = "guildhall/real-agents,guildhall/real-servers,guildhall-fake-llm/real-agents,guildhall-world/real-servers";
+pub(crate) const FEATURES: &str = "guildhall/real-agents,guildhall/real-servers,\
+    guildhall-fake-llm/real-agents,guildhall-world/real-servers";
 
 /// What is built, and what is tested of it.
 const SELECTION: [&str; 6] = [

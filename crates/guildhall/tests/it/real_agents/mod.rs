@@ -4,7 +4,7 @@
 //!
 //! Row 5, an ask that nobody answers in time, needs a clock that a test moves, and the binary has
 //! none: it runs against a hall in the test's own process.
-//! Row 11 comes with the servers of an agent; row 19, the house's own tools, is beyond that list.
+//! Row 19, the house's own tools, is beyond that list.
 
 mod asking;
 mod boundaries;
@@ -34,6 +34,7 @@ const ROWS: &[Row] = &[
         asking::a_cancelled_turn_runs_nothing_and_keeps_or_drops_the_queue,
     ),
     (5, deadlines::an_ask_that_nobody_answers_in_time_is_refused),
+    (11, tools::it_calls_a_tool_of_a_server_that_was_added),
     (12, reading::its_list_of_tasks_is_told),
     (13, reading::a_session_of_its_own_command_line_is_listed),
     (14, reading::its_commands_and_those_of_the_folder_are_merged),
@@ -159,9 +160,8 @@ fn report(agent: &RealAgent, results: &[(u32, Went)]) -> String {
             ));
         }
     }
-    text.push_str("; not here: 11 (needs tool servers)");
     for row in facts::of(&agent.name).not_its_rows {
-        text.push_str(&format!(", {row} (about another agent)"));
+        text.push_str(&format!("; not here: {row} (about another agent)"));
     }
     text
 }

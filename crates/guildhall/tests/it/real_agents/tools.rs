@@ -31,3 +31,38 @@ pub(super) fn it_posts_with_the_houses_own_tools(stage: &mut Stage) {
     assert_eq!(posted.len(), 1, "{entries:?}");
     assert_eq!(posted[0]["turnId"], Value::Null, "no turn of the room");
 }
+
+/// Row 11: a server of its own, added while its session is open, is there on the next turn and
+/// is called over the gateway.
+pub(super) fn it_calls_a_tool_of_a_server_that_was_added(stage: &mut Stage) {
+    let script = stage.t().folder.join("notes-server.js");
+    std::fs::write(&script, crate::mcp_gateway::SERVER).unwrap();
+    let heard = stage.t().scratch.path().join("notes-heard");
+    let mut talk = stage.talk();
+    talk.send(&["#say Ready."]);
+    assert_eq!(talk.end()["outcome"], "end_turn", "{}", talk.words());
+    let agent = talk.look()["agentId"].as_str().unwrap().to_owned();
+    let connection = json!({"transport": "stdio", "command": crate::mcp_gateway::node(),
+        "args": [script], "env": {"HEARD": heard}});
+    let path = format!("/api/agents/{agent}/mcp-servers");
+    let body = json!({"name": "notes", "connection": connection});
+    let (status, added) = stage.t().server.ask("POST", &path, Some(&body));
+    assert_eq!(status, 200, "{added}");
+    let tool = (stage.facts.tool)("notes", "echo");
+    let words = json!({"text": format!("by {}", stage.agent.name)});
+    talk.send(&[&format!("#call {tool} {words}")]);
+    let end = loop {
+        match talk.next() {
+            Next::Card(card) => talk.approve(&card),
+            Next::End(end) => break end,
+        }
+    };
+    assert_eq!(end["outcome"], "end_turn", "{end}; {}", talk.words());
+    let last = talk.calls().pop().unwrap_or_default();
+    assert_eq!(last["status"], "completed", "{last}");
+    let heard = std::fs::read_to_string(heard).unwrap();
+    assert!(heard.lines().any(|line| line == "tools/call"), "{heard}");
+    let path = format!("{path}/notes");
+    let (status, _) = stage.t().server.ask("DELETE", &path, None);
+    assert!(status < 300);
+}

@@ -1,0 +1,236 @@
+//! The reference server through the gateway, over each of its transports: what it answers there
+//! is what it answers directly. Source: contract 4.12 (9).
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+};
+
+use guildhall_world::{
+    keeper::{KeeperCommand, SUBCOMMAND},
+    mcp::{Address, Asking, Connected, Elicited, Greeting, Hooks, Target, connect},
+    outgoing::Outgoing,
+};
+use serde_json::{Value, json};
+
+use crate::{mcp_gateway::node, server::ask_as, workspace::Workspace};
+
+/// Where `cargo xtask counterparts install` put it.
+fn program() -> PathBuf {
+    let below = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../counterparts/everything");
+    let program = below.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    assert!(
+        program.is_file(),
+        "it is not installed: `cargo xtask counterparts install`"
+    );
+    program.canonicalize().unwrap()
+}
+
+/// A server at a port of its own; ended when dropped.
+struct AtPort(Child, u16);
+
+impl Drop for AtPort {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl AtPort {
+    fn start(word: &str) -> Self {
+        // Somebody else may be quicker at taking a port that is free.
+        let started = (0..5).find_map(|_| Self::at_free_port(word));
+        started.expect("it listens at one of five ports")
+    }
+
+    fn at_free_port(word: &str) -> Option<Self> {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+        let port = port.unwrap().port();
+        let mut process = Command::new(node())
+            .arg(program())
+            .arg(word)
+            .env("PORT", port.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut words = BufReader::new(process.stderr.take().unwrap()).lines();
+        let is_up = words.any(|line| line.unwrap().contains(&format!("port {port}")));
+        let server = Self(process, port);
+        // It waits for whoever reads what it says.
+        std::thread::spawn(move || words.for_each(drop));
+        is_up.then_some(server)
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.1)
+    }
+}
+
+/// What is asked, in this order.
+fn questions() -> Vec<(&'static str, Value)> {
+    let call = |name: &str, arguments: Value| {
+        ("tools/call", json!({"name": name, "arguments": arguments}))
+    };
+    vec![
+        ("tools/list", json!({})),
+        call("echo", json!({"message": "hi"})),
+        call("get-sum", json!({"a": 2, "b": 3})),
+        call("get-sum", json!({"a": "x"})),
+        call("get-structured-content", json!({"location": "New York"})),
+        call("get-tiny-image", json!({})),
+        call("get-roots-list", json!({})),
+        ("prompts/list", json!({})),
+        ("prompts/get", json!({"name": "simple-prompt"})),
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("prompts/get", json!({"name": "no-such-prompt"})),
+    ]
+}
+
+/// What the server answers when it is asked directly.
+async fn directly(t: &Workspace, target: Target) -> Vec<Value> {
+    let hooks = Hooks {
+        root: Some(t.folder.clone()),
+        elicit: Some(Arc::new(|_| Box::pin(async { Elicited::Cancel }))),
+    };
+    let greeting = Greeting {
+        lifecycle: None,
+        within: std::time::Duration::from_secs(30),
+    };
+    let Connected {
+        client,
+        notices,
+        running,
+    } = connect(&target, hooks, greeting).await.unwrap();
+    let asking = async {
+        let within = std::time::Duration::from_secs(30);
+        let _ = guildhall_world::mcp::settled(&client, &notices, |_| false, within).await;
+        let mut answers = Vec::new();
+        for (method, params) in questions() {
+            let answer = client
+                .forward(method, Some(params), Asking::default())
+                .await;
+            answers.push(answer.unwrap_or_else(|error| error.to_string().into()));
+        }
+        client.stop();
+        answers
+    };
+    let (answers, _) = tokio::join!(asking, running);
+    answers
+}
+
+/// The token that the bridge of a session's tool server shows.
+fn token(url: &str) -> String {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let of_bridge = processes.filter_map(|process| {
+        let read = |file: &str| fs::read(process.path().join(file)).ok();
+        let words = String::from_utf8(read("cmdline")?).ok()?;
+        let environment = String::from_utf8(read("environ")?).ok()?;
+        let variable = |name: &str| {
+            let mut all = environment.split('\0');
+            all.find_map(|one| one.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
+        };
+        let is_it = words.ends_with("bridge\0stdio\0") && variable("GUILDHALL_URL")? == url;
+        variable("GUILDHALL_AGENT_TOKEN").filter(|_| is_it)
+    });
+    of_bridge.last().expect("a bridge runs")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn everything_answers_through_the_gateway_what_it_answers_directly() {
+    let t = Workspace::open("gateway-everything");
+    let session = t.unattended();
+    let agent = t.look(&session)["agentId"].as_str().unwrap().to_owned();
+    let (http, sse) = (AtPort::start("streamableHttp"), AtPort::start("sse"));
+    let program = program();
+    let args = [program.to_str().unwrap(), "stdio"];
+    let address = |url: String| Address {
+        url,
+        headers: Vec::new(),
+        bearer: None,
+        outgoing: Outgoing::open().unwrap(),
+    };
+    let stdio = Target::Stdio {
+        program: node(),
+        args: args.map(str::to_owned).to_vec(),
+        env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+        cwd: t.folder.clone(),
+        keeper: KeeperCommand {
+            program: env!("CARGO_BIN_EXE_guildhall").into(),
+            args: vec![SUBCOMMAND.into()],
+        },
+        agent: None,
+        trees: Default::default(),
+    };
+    let servers = [
+        ("stdio", json!({"command": node(), "args": args}), stdio),
+        (
+            "http",
+            json!({"url": http.url("/mcp")}),
+            Target::Http(address(http.url("/mcp"))),
+        ),
+        (
+            "sse",
+            json!({"url": sse.url("/sse")}),
+            Target::Sse(address(sse.url("/sse"))),
+        ),
+    ];
+    for (name, connection, _) in &servers {
+        let mut connection = connection.clone();
+        connection["transport"] = (*name).into();
+        let body = json!({"name": name, "connection": connection});
+        let path = format!("/api/agents/{agent}/mcp-servers");
+        let (status, added) = t.server.ask("POST", &path, Some(&body));
+        assert_eq!(status, 200, "{added}");
+    }
+    // A question of the server is a question of the session.
+    let call = json!({"server": "stdio", "tool": "trigger-elicitation-request"});
+    t.send(&session, &[&format!("#call call_mcp {call}")]);
+    let asked = t.ask(&session);
+    assert_eq!(asked["kind"], "question", "{asked}");
+    assert!(
+        asked["title"].as_str().unwrap().starts_with("stdio asks: "),
+        "{asked}"
+    );
+    let body = json!({"toolCallId": asked["toolCallId"], "digest": asked["digest"],
+        "answers": {"name": "Ada"}});
+    let (status, decided) = t.decide(&session, "submit-answers", &body);
+    assert_eq!(status, 200, "{decided}");
+    t.turn_ended(&session, 1);
+    let told = t.messages(&session).last().unwrap().to_string();
+    assert!(told.contains("Ada"), "{told}");
+
+    let token = format!("Bearer {}", token(&t.server.url));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for (name, _, target) in servers {
+        let direct = runtime.block_on(directly(&t, target));
+        for ((method, params), direct) in questions().into_iter().zip(direct) {
+            let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+            let path = format!("/mcp/servers/{name}");
+            let shown = Some(&*token);
+            let told = ask_as(shown, t.server.port(), "POST", &path, Some(&message));
+            let (status, told) = told.expect("an answer");
+            assert_eq!(status, 200, "{told}");
+            if told["error"].is_null() {
+                assert_eq!(told["result"], direct, "{name}: {method} {params}");
+            } else {
+                let error = format!(
+                    "the server answered: {}",
+                    told["error"]["message"].as_str().unwrap()
+                );
+                assert_eq!(direct, error, "{name}: {method} {params}");
+            }
+        }
+        let path = format!("/api/agents/{agent}/mcp-servers/{name}");
+        let (_, entry) = t.server.ask("GET", &path, None);
+        assert_eq!(entry["status"], "ready", "{entry}");
+    }
+}
