@@ -40,6 +40,7 @@ mod mcp_signin;
 mod mcp_signin_ends;
 #[cfg(feature = "real-servers")]
 mod mcp_signin_real;
+mod mcp_signin_used;
 mod mcp_tested;
 mod members;
 mod messages;

@@ -130,7 +130,7 @@ async fn send(by: &Caller, name: &str, method: &str, params: Value) -> Answer {
     by.post(&format!("/mcp/servers/{name}"), message).await
 }
 
-async fn told(by: &Caller, name: &str, method: &str, params: Value) -> Value {
+pub(crate) async fn told(by: &Caller, name: &str, method: &str, params: Value) -> Value {
     let message = send(by, name, method, params).await.ok(200);
     assert_eq!(
         (&message["jsonrpc"], &message["id"]),

@@ -1,0 +1,60 @@
+//! Tokens of sign-ins at work: what connections to tool servers show.
+//! Source: contract 4.8, "refresh" and "outgoing header".
+
+use serde_json::{Value, json};
+
+use crate::{
+    mcp_gateway::told,
+    mcp_signin::Scene,
+    picking::text,
+    sessions,
+    sign_in_place::{Asked, Place},
+};
+
+async fn tools(scene: &Scene) -> Value {
+    told(&scene.ada, "web", "tools/list", json!({})).await
+}
+
+/// What the server was asked, and how often it was greeted.
+fn heard(place: &Place) -> (Vec<Asked>, usize) {
+    let asked = place.asked_of("POST /mcp");
+    let is_greeting = |one: &&Asked| one.body.contains("\"initialize\"");
+    let greetings = asked.iter().filter(is_greeting).count();
+    (asked, greetings)
+}
+
+#[tokio::test]
+async fn a_connection_shows_the_token_of_today_and_ends_with_the_sign_in() {
+    let scene = Scene::signed_in().await;
+    let session = sessions::open(&scene.t.owner(), &scene.ada, json!({})).await;
+    scene.t.bind_tokens(&scene.ada, &text(&session["id"]));
+    assert_eq!(tools(&scene).await["result"]["tools"][0]["name"], "read");
+    let (asked, greetings) = heard(&scene.place);
+    assert_eq!(
+        asked.last().unwrap().authorization,
+        "Bearer canary-access-1"
+    );
+    scene.t.pass(3_541);
+    assert_eq!(tools(&scene).await["result"]["tools"][0]["name"], "read");
+    let (asked, now) = heard(&scene.place);
+    assert_eq!(
+        asked.last().unwrap().authorization,
+        "Bearer canary-access-2"
+    );
+    assert_eq!(now, greetings, "the connection is the same");
+    let path = format!("{}/signin", scene.server());
+    let answer: Value = scene.t.owner().delete(&path).await.ok(200);
+    assert_eq!(answer, json!({"signedOut": true}));
+    let refused = tools(&scene).await;
+    assert_eq!(refused["error"]["data"]["code"], "NEEDS_SIGN_IN");
+    assert_eq!(heard(&scene.place).0.len(), asked.len());
+    let started = scene.start(&scene.ada).await;
+    let away = scene.sent(&started).await;
+    assert_eq!(scene.back(&away, "code=good").await.status, 200);
+    assert_eq!(tools(&scene).await["result"]["tools"][0]["name"], "read");
+    let (asked, _) = heard(&scene.place);
+    assert_eq!(
+        asked.last().unwrap().authorization,
+        "Bearer canary-access-3"
+    );
+}
