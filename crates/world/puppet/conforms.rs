@@ -4,7 +4,7 @@
 use std::{process::ExitCode, time::Duration};
 
 use guildhall_world::{
-    mcp::{Address, Asking, Connected, Greeting, Hooks, Target, connect},
+    mcp::{Address, Bearer, Asking, Connected, Greeting, Hooks, Target, connect},
     outgoing::Outgoing,
 };
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn act(url: &str, scenario: &str) {
     let target = Target::Http(Address {
         url: url.to_owned(),
         headers: Vec::new(),
-        bearer: None,
+        bearer: Bearer::default(),
         outgoing: Outgoing::open().unwrap(),
     });
     let greeting = Greeting {
