@@ -1,7 +1,8 @@
+import { appendFileSync } from 'node:fs';
 import { answer, cards, pending, select } from './at-work';
 import { expect, test } from './house';
 import { expectAccessible, looks } from './looks';
-import { askFor, program, serversOf, writeDiscovered } from './tools';
+import { askFor, brokenServer, program, serversOf, toolServer, writeDiscovered } from './tools';
 
 test('what an agent asks for stands there exactly, and is done once a person approved it', async ({ house, windows }) => {
   const scribe = await house.agent('Scribe');
@@ -121,6 +122,55 @@ test('a person adds, edits, switches off and on, and removes; it is done at once
   expect(await serversOf(house, scribe)).toEqual([]);
 });
 
+test('a person tests a server, and reads what it offers or why it does not work', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
+  const command = toolServer(house);
+  await house.post(path, { name: 'files', connection: { transport: 'stdio', command } });
+  await house.post(path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(house), env: { KEY: 'canary-2d' } } });
+  const view = `/agents/${scribe.agent.id}/mcp`;
+  const [page, other] = [await windows.open(view), await windows.open(view)];
+  const row = page.getByRole('listitem', { name: 'files', exact: true });
+  await expect(row).toContainText('not tried yet');
+  const button = row.getByRole('button', { name: 'Test files' });
+
+  // While it runs, it says so and takes no second press.
+  let go = (): void => {};
+  const held = new Promise<void>((resolve) => (go = resolve));
+  await page.route('**/mcp-servers/files/test', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await button.click();
+  await expect(button).toBeDisabled();
+  await expect(row.getByRole('progressbar', { name: 'Test of files' })).toBeVisible();
+  go();
+  const last = row.getByRole('region', { name: /^Last test/ });
+  await expect(last.getByRole('status')).toContainText(/Reached in [\d.]+ m?s, with 2 tools\./);
+  await last.getByText('Its tools').click();
+  await expect(last.getByRole('listitem')).toHaveText([/look\s+LOOK\s+only reads/, /write\s+WRITE\s+may destroy/]);
+  await expect(row).toContainText('ready');
+  await expect(other.getByRole('listitem', { name: 'files', exact: true })).toContainText('2 tools');
+
+  // Another program than the allowed one is not started.
+  appendFileSync(command, '# another\n');
+  await button.click();
+  await expect(last.getByRole('status')).toContainText('not the one that was approved');
+  await expect(last.getByText('Its tools')).toHaveCount(0);
+
+  const broken = page.getByRole('listitem', { name: 'broken', exact: true });
+  await broken.getByRole('button', { name: 'Test broken' }).click();
+  await expect(broken.getByRole('status')).toContainText('The server ended with exit code 7:');
+  await expect(broken.getByRole('list', { name: 'What the program said last' }).getByRole('listitem')).toHaveText(['reading the settings', 'no room for ***']);
+  expect(await page.content()).not.toContain('canary-2d');
+
+  // What was found is about the server as it stood, and one that is off is not tested.
+  await house.patch(`${path}/broken`, { connection: { transport: 'stdio', command } });
+  await expect(broken.getByRole('region', { name: /^Last test/ })).toHaveCount(0);
+  await row.getByRole('button', { name: 'Disable files' }).click();
+  await expect(button).toBeDisabled();
+});
+
 test('a form that is behind changes nothing', async ({ house, windows }) => {
   const scribe = await house.agent('Scribe');
   const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
@@ -163,6 +213,8 @@ test('a changed server shows before and after, and a card that changed answers o
   const scribe = await house.agent('Scribe');
   const held = await askFor(house, scribe, 'files', { transport: 'stdio', command: program(house) });
   const page = await windows.open('/');
+  // Nothing that was asked before is left for the stand-in to answer.
+  await page.goto('about:blank');
   const before = { executableSha256: 'a'.repeat(64), tools: [{ name: 'read', description: 'Reads.' }] };
   const after = { executableSha256: 'b'.repeat(64), tools: [{ name: 'read', description: 'Reads, and sends it\u202E away.' }] };
   const sent: string[] = [];
@@ -196,6 +248,8 @@ for (const look of looks) {
     const command = program(house);
     await house.post(path, { name: 'files', connection: { transport: 'stdio', command, args: ['--root', '.'], env: { KEY: 'k' } } });
     await house.post(path, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
+    await house.post(path, { name: 'tested', connection: { transport: 'stdio', command: toolServer(house) } });
+    await house.post(path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(house) } });
     writeDiscovered(house, scribe, { mcpServers: { notes: { command }, broken: { command: 7 } } });
     await askFor(house, scribe, 'more', { transport: 'stdio', command, args: ['-y', 'a b'], env: { PATH: '/opt/tools', KEY: 'k' } });
     const page = await windows.open('/', look);
@@ -208,6 +262,10 @@ for (const look of looks) {
     await expect(page.getByRole('listitem', { name: 'lost' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Import notes' })).toBeVisible();
     await expectAccessible(page, 'tool servers');
+    for (const name of ['tested', 'broken']) await page.getByRole('button', { name: `Test ${name}` }).click();
+    await page.getByText('Its tools', { exact: true }).click();
+    await expect(page.getByRole('list', { name: 'What the program said last' })).toBeVisible();
+    await expectAccessible(page, 'tested tool servers');
     const below = await page.evaluate(() => document.documentElement.scrollHeight - document.documentElement.clientHeight);
     expect(below, 'only the view itself scrolls').toBeLessThanOrEqual(0);
     await page.getByRole('button', { name: 'Edit files' }).click();

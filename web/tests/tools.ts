@@ -14,6 +14,36 @@ export function program(house: House, name = 'tool.sh'): string {
   return path;
 }
 
+/** A tool server in a few lines, with two tools. */
+export function toolServer(house: House, name = 'server.sh'): string {
+  const path = join(house.dir, name);
+  const tool = (it: string, hints: string) => `{"name":"${it}","title":"${it.toUpperCase()}","inputSchema":{"type":"object"},"annotations":${hints}}`;
+  const answers: [string, string][] = [
+    ['initialize', '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}'],
+    ['tools/list', `{"tools":[${tool('look', '{"readOnlyHint":true}')},${tool('write', '{}')}]}`],
+  ];
+  const cases = answers.map(([method, result]) => `*'"method":"${method}"'*) printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" '${result}' ;;`);
+  const lines = [
+    '#!/bin/sh',
+    'while read -r line; do',
+    `id=$(printf '%s' "$line" | sed -n 's/.*"id":\\([0-9]*\\).*/\\1/p')`,
+    'case "$line" in',
+    ...cases,
+    `*'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\\n' "$id" ;;`,
+    'esac',
+    'done',
+  ];
+  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o755 });
+  return path;
+}
+
+/** A program that says why it does not work, and ends. */
+export function brokenServer(house: House): string {
+  const path = join(house.dir, 'broken.sh');
+  writeFileSync(path, '#!/bin/sh\necho "reading the settings" >&2\necho "no room for $KEY" >&2\nexit 7\n', { mode: 0o755 });
+  return path;
+}
+
 /** The agent itself asks for a server, as any program that holds its token would. */
 export async function askFor(house: House, voice: AgentVoice, name: string, connection: McpConnection, token = ''): Promise<Answered> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-service-agent': voice.token, prefer: 'wait=0' };

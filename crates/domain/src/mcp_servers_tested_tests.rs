@@ -115,3 +115,52 @@ fn a_sign_in_goes_along_to_the_exact_address_that_says_nothing_of_its_own() {
         assert_eq!(other.shares_sign_in(&bare), shares, "{other:?}");
     }
 }
+
+#[test]
+fn a_value_is_hidden_whole_also_beside_its_like_and_where_the_text_ends_in_it() {
+    let entry = server(http(
+        "http://x",
+        &[
+            ("A", "canary"),
+            ("B", "canary-bird"),
+            ("C", "Bearer nightingale"),
+            ("D", "nightnight"),
+        ],
+    ));
+    for (said, shown) in [
+        ("canary-bird and canary", "*** and ***"),
+        ("it was canary-bi", "it was ***"),
+        ("it was nightin", "it was ***"),
+        ("it was Bearer nig", "it was ***"),
+        ("it was nightnight", "it was ***"),
+        // So little of one is as good as nothing.
+        ("it was nig", "it was nig"),
+        ("can", "can"),
+    ] {
+        assert_eq!(tested::without_values(&entry, said), shown);
+    }
+}
+
+#[test]
+fn the_last_words_of_a_program_are_told_short_and_without_secrets() {
+    let entry = server(stdio("x", &[], &[("KEY", "canary-bird")]));
+    let told = |stderr: &str| tested::with_last_words(&entry, "It ended", stderr);
+    assert_eq!(told(""), "It ended");
+    assert_eq!(told(" \n\n"), "It ended");
+    assert_eq!(
+        told("first\n\x1b[31mno key canary-bird\r\n\n"),
+        "It ended:\nfirst\n [31mno key ***"
+    );
+    let many: String = (0..20).map(|line| format!("line {line}\n")).collect();
+    assert_eq!(
+        told(&many),
+        "It ended:\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19"
+    );
+    // What is cut away is cut away at the beginning, and never half of a secret.
+    for before in 370..400 {
+        let long = format!("canary-bird{}.", "x".repeat(before));
+        let told = told(&long);
+        assert!(told.chars().count() <= limits::MCP_UPSTREAM_CHARS_MAX);
+        assert!(told.ends_with("x.") && !told.contains("bird"), "{told}");
+    }
+}

@@ -114,6 +114,8 @@ struct Inner {
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
+    /// Who waits for the test of a tool server.
+    testing: mcp_servers::Queues,
     /// The connections to tool servers.
     gateways: mcp_gateway::Gateways,
     /// The agents that wait for a person's answer.
@@ -231,6 +233,7 @@ impl Hall {
                 seal: parts.seal,
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
+                testing: mcp_servers::Queues::default(),
                 gateways: mcp_gateway::Gateways::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),

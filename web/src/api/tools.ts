@@ -36,6 +36,8 @@ export const tools = {
       done(changed(http.POST('/api/agents/{id}/mcp-servers/{name}/enable', { ...AT_ONCE, params: of(id, name) }))),
     disable: (id: string, name: string) =>
       done(changed(http.POST('/api/agents/{id}/mcp-servers/{name}/disable', { params: of(id, name) }))),
+    /** Answers when the server was reached or the time for it is over; a failed test is an answer, too. */
+    test: (id: string, name: string) => changed(http.POST('/api/agents/{id}/mcp-servers/{name}/test', { params: of(id, name) })),
     discovered: (id: string) => reading(http.GET('/api/agents/{id}/mcp-discovered', { params: at(id) })),
     adopt: (id: string, name: string) =>
       done(changed(http.POST('/api/agents/{id}/mcp-import', { ...AT_ONCE, params: at(id), body: { name } }))),

@@ -58,6 +58,7 @@ export type RoomDetail = Schemas['RoomDetail'];
 export type Runtime = Schemas['Runtime'];
 export type Session = Schemas['Session'];
 export type SessionState = Schemas['SessionState'];
+export type TestedServer = Schemas['TestedMcpServer'];
 export type Setting = Schemas['Setting'];
 export type Task = Schemas['Task'];
 export type TaskStatus = Schemas['TaskStatus'];

@@ -20,6 +20,8 @@ pub enum HeldBack {
     CommandNotFound,
     /// Its program is not the approved one.
     PinChanged,
+    /// It is being tested, and that takes too long.
+    Busy,
 }
 
 impl HeldBack {
@@ -40,6 +42,7 @@ impl HeldBack {
                 "PIN_CHANGED",
                 "The program is not the one that was approved; it was not started.",
             ),
+            Self::Busy => ("BUSY", "Another test of this server is under way."),
         }
     }
 
@@ -86,6 +89,20 @@ impl Tested {
         }
     }
 
+    /// Takes back that it went well: its tools, which are still shown, are not the approved ones.
+    pub fn are_not_approved(&mut self) {
+        let failed = Self::failed(
+            "TOOLS_CHANGED",
+            "The server's tools are not those that were approved.",
+        );
+        *self = Self {
+            tools: self.tools.take(),
+            duration_ms: self.duration_ms,
+            pin_changed: true,
+            ..failed
+        };
+    }
+
     /// A server that was not reached at all.
     pub fn held_back(why: HeldBack) -> Self {
         let (code, error) = why.told();
@@ -96,24 +113,66 @@ impl Tested {
     }
 }
 
+/// Shorter ones stand in too many words to be told apart from them.
+const VALUE_CHARS_MIN: usize = 4;
+
 /// The text without the values of the entry's env and headers, which a server may say back.
+/// A value that the end of the text cuts off is hidden as well.
 pub fn without_values(server: &McpServer, text: &str) -> String {
-    /// Shorter ones stand in too many words to be told apart from them.
-    const VALUE_CHARS_MIN: usize = 4;
     let values = server.connection.values().values();
     let known = values.filter_map(|value| value.reveal());
+    // A scheme in front of a token is no part of the secret.
+    let tokens = known.clone().filter_map(|value| value.split_once(' '));
+    let tokens = tokens.map(|(_, token)| token);
+    let mut secrets: Vec<&str> = known.chain(tokens).collect();
+    secrets.retain(|secret| secret.chars().count() >= VALUE_CHARS_MIN);
+    // One value may begin with another, whose place must not split it.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let mut shown = text.to_owned();
-    for value in known.filter(|value| value.chars().count() >= VALUE_CHARS_MIN) {
-        shown = shown.replace(value, super::connection::HIDDEN);
-        // A scheme in front of a token is no part of the secret.
-        if let Some((_, token)) = value.split_once(' ')
-            && token.chars().count() >= VALUE_CHARS_MIN
-        {
-            shown = shown.replace(token, super::connection::HIDDEN);
-        }
+    let ends = secrets
+        .iter()
+        .filter_map(|secret| standing_at_the_end(text, secret));
+    if let Some(length) = ends.max() {
+        shown.truncate(text.len() - length);
+        shown.push_str(super::connection::HIDDEN);
+    }
+    for secret in secrets {
+        shown = shown.replace(secret, super::connection::HIDDEN);
     }
     shown
 }
+
+/// How many bytes at the end of the text are the secret, or so much of its beginning as counts.
+fn standing_at_the_end(text: &str, secret: &str) -> Option<usize> {
+    let ends = secret.char_indices().map(|(place, _)| place);
+    let ends = ends.skip(VALUE_CHARS_MIN).chain([secret.len()]);
+    ends.filter(|end| secret.get(..*end).is_some_and(|part| text.ends_with(part)))
+        .max()
+}
+
+/// The sentence with the last lines a program wrote to its standard error, as far as
+/// [`limits::MCP_UPSTREAM_CHARS_MAX`] reaches; values of the entry are hidden in them.
+pub fn with_last_words(server: &McpServer, sentence: &str, stderr: &str) -> String {
+    let lines = stderr.lines().map(str::trim_end);
+    let mut lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    lines.drain(..lines.len().saturating_sub(LAST_LINES_MAX));
+    let said = without_values(server, &lines.join("\n"));
+    // Two characters stand between the two.
+    let room = limits::MCP_UPSTREAM_CHARS_MAX.saturating_sub(sentence.chars().count() + 2);
+    let over = said.chars().count().saturating_sub(room);
+    let said: String = said
+        .chars()
+        .skip(over)
+        .map(|c| if c.is_control() && c != '\n' { ' ' } else { c })
+        .collect();
+    match said.trim() {
+        "" => sentence.to_owned(),
+        said => format!("{sentence}:\n{said}"),
+    }
+}
+
+/// As many lines tell why a program ended.
+const LAST_LINES_MAX: usize = 6;
 
 /// Takes over the tools that were listed: the first ones are pinned, missing ones narrow the pin,
 /// others are not the approved ones. Answers the tools to keep, when they are other ones.
@@ -132,16 +191,7 @@ pub fn listed(
     let needs_approval =
         approved.is_some_and(|approved| mcp_tools::compare(approved, &tools).needs_approval());
     if needs_approval {
-        let failed = Tested::failed(
-            "TOOLS_CHANGED",
-            "The server's tools are not those that were approved.",
-        );
-        *tested = Tested {
-            tools: tested.tools.take(),
-            duration_ms: tested.duration_ms,
-            pin_changed: true,
-            ..failed
-        };
+        tested.are_not_approved();
         return Ok(None);
     }
     tested.ok = true;

@@ -226,3 +226,49 @@ fn a_program_is_tested_in_its_agents_folder_without_the_agents_token() {
         "{changed:?}"
     );
 }
+
+#[test]
+fn a_program_that_ends_or_talks_nonsense_says_why_without_its_secrets() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let add = |name: &str, script: &str| {
+        let file = house.file(name, script);
+        let secret = format!("KEY={SECRET}");
+        let args = ["mcp", "add", "ada", name, "--env", &secret, "--"];
+        house.done(&[&args[..], &["/bin/sh", &file]].concat());
+    };
+    let test = |name: &str| {
+        let outcome = house.run(&["mcp", "test", "ada", name, "--json"]);
+        assert_eq!(outcome.code, 1, "{outcome:?}");
+        assert!(!outcome.stdout.contains(SECRET), "{outcome:?}");
+        read(&outcome.stdout)
+    };
+    add(
+        "ends",
+        "#!/bin/sh\necho \"reading\" >&2\necho \"the key $KEY is no good\" >&2\nexit 3\n",
+    );
+    let ends = test("ends");
+    assert_eq!(
+        (&ends["code"], &ends["error"]),
+        (
+            &json!("ENDED"),
+            &json!("the server ended with exit code 3:\nreading\nthe key *** is no good")
+        )
+    );
+    assert_eq!(ends["toolCount"], Value::Null);
+    let told = house.run(&["mcp", "test", "ada", "ends"]);
+    assert!(told.stderr.contains("the key *** is no good"), "{told:?}");
+    add("chats", "#!/bin/sh\nexec yes Hello\n");
+    let chats = test("chats");
+    assert_eq!(chats["ok"], false, "{chats}");
+    assert_eq!(chats["code"], "PROTOCOL_ERROR", "{chats}");
+    // What was not reached is as unknown as before.
+    let listed = house.json(&["mcp", "list", "ada"]);
+    let statuses: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["status"])
+        .collect();
+    assert_eq!(statuses, ["unknown", "unknown"]);
+}

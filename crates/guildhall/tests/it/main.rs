@@ -22,6 +22,8 @@ mod cli_rooms;
 mod cli_settings;
 mod cli_talk;
 mod cli_turns;
+#[cfg(feature = "real-servers")]
+mod conformance;
 mod hostile;
 mod intruder;
 mod kill;
@@ -39,4 +41,6 @@ mod rooms_of_agents;
 mod runtimes;
 mod server;
 mod sessions;
+#[cfg(feature = "real-servers")]
+mod tested_servers;
 mod workspace;

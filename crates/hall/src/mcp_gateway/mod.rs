@@ -412,14 +412,13 @@ impl Hall {
         let key = Key::named(agent, name);
         match now {
             None => self.inner.gateways.forget(&key, &Closed::gone()),
-            Some(server) if !server.enabled => {
-                let closed = Closed::held_back(HeldBack::Disabled);
-                self.inner.gateways.cut(&key, &closed);
-            }
-            Some(server) => {
-                let mark = Mark::of_server(server);
-                self.inner.gateways.cut_other(&key, mark, &Closed::moved());
-            }
+            Some(server) => match HeldBack::of(server) {
+                Some(why) => self.inner.gateways.cut(&key, &Closed::held_back(why)),
+                None => {
+                    let mark = Mark::of_server(server);
+                    self.inner.gateways.cut_other(&key, mark, &Closed::moved());
+                }
+            },
         }
     }
 

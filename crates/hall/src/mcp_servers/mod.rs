@@ -6,6 +6,7 @@ mod credential;
 mod deeds;
 mod noting;
 mod preflight;
+mod queues;
 mod testing;
 mod values;
 
@@ -35,6 +36,7 @@ use guildhall_world::{mcp_discovered, seal::Seal};
 pub(crate) use self::{
     noting::{Entry, Learned, Noted, repinned},
     preflight::session_of,
+    queues::Queues,
 };
 use crate::{Hall, approvals};
 

@@ -1,7 +1,7 @@
 //! Reaching a server once: the test that somebody asks for, and the short look before an address
 //! is added. Neither keeps a connection. Source: contract 4.4.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use guildhall_domain::{
     Fault, Result,
@@ -14,19 +14,19 @@ use guildhall_domain::{
         tested::{self, without_values},
     },
 };
-use guildhall_store::mcp_servers::{self as rows, Kept};
 use guildhall_world::{
     mcp::{self, Address, Checked, Greeting, Hooks, McpError, Target},
     outgoing::Outgoing,
 };
 
-use super::{deeds::is_same, existing, registered, write};
+use super::{Entry, Learned, Noted};
 use crate::{Hall, repeats::Once};
 
 impl Hall {
     /// Reaches a server and lists its tools; what comes of it is noted in the entry.
     ///
-    /// What is switched off, or is not what was approved, is not reached at all.
+    /// What is switched off, or is not what was approved, is not reached at all. An entry is
+    /// tested by one at a time; what others find meanwhile is what stands there then.
     ///
     /// # Errors
     /// `NotFound` for agent or entry. A test that fails is no error.
@@ -38,15 +38,67 @@ impl Hall {
         name: &str,
         once: Once<Tested>,
     ) -> Result<Tested> {
-        let found = self
-            .look(by, name, &Default::default(), once.peek())
-            .await?;
-        let (agent, server) = (&found.agent, &found.kept.server);
-        let (tested, outcome) = match HeldBack::of(server) {
-            Some(why) => (Tested::held_back(why), Outcome::Nothing),
-            None => self.reach(agent, server).await?,
+        let anything = Default::default();
+        let mut found = self.look(by, name, &anything, once.peek()).await?;
+        let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
+        let line = &self.inner.testing;
+        let turn = line.turn(by.agent(), &found.kept.server.name, within).await;
+        if turn.is_some() {
+            found = self.look(by, name, &anything, once.peek()).await?;
+        }
+        let entry = Entry {
+            agent: found.agent,
+            kept: found.kept,
         };
-        self.note(by, found.kept, (tested, outcome), once).await
+        let held_back = match turn {
+            Some(_) => HeldBack::of(&entry.kept.server),
+            None => Some(HeldBack::Busy),
+        };
+        let (tested, learned) = match held_back {
+            // Where nobody can answer its question any more it is asked once more.
+            Some(HeldBack::NeedsApproval) => (
+                Tested::held_back(HeldBack::NeedsApproval),
+                Some(Learned::Lapsed),
+            ),
+            Some(why) => (Tested::held_back(why), None),
+            None => self.reach(&entry).await?,
+        };
+        let tested = match learned {
+            Some(learned) => self.learn_by_test(&entry, tested, learned).await?,
+            None => tested,
+        };
+        let now = self.now();
+        self.store()
+            .write(move |tx| once.run(tx, now, |_| Ok(tested)))
+            .await
+    }
+
+    /// Notes what a test showed; says what came of that.
+    async fn learn_by_test(
+        &self,
+        entry: &Entry,
+        mut tested: Tested,
+        learned: Learned,
+    ) -> Result<Tested> {
+        let is_listed = matches!(learned, Learned::Listed(_));
+        let noted = self.note_learned(entry, learned).await?;
+        let Noted::Held(why) = noted else {
+            tested.ok = is_listed;
+            return Ok(tested);
+        };
+        let (agent, name) = (entry.agent.id, &entry.kept.server.name);
+        let now = self.entry_named(agent, name.as_str()).await?;
+        self.tool_server_changed(agent, name, Some(&now.kept.server));
+        Ok(match why {
+            HeldBack::NeedsApproval if is_listed => {
+                tested.are_not_approved();
+                tested
+            }
+            why => Tested {
+                duration_ms: tested.duration_ms,
+                ..Tested::held_back(why)
+            },
+        })
     }
 
     /// Whether an address that says nothing of who asks wants a sign-in; whatever else comes of
@@ -68,36 +120,37 @@ impl Hall {
         }
     }
 
-    async fn reach(&self, agent: &Agent, server: &McpServer) -> Result<(Tested, Outcome), Fault> {
+    async fn reach(&self, entry: &Entry) -> Result<(Tested, Option<Learned>), Fault> {
+        let (agent, server) = (&entry.agent, &entry.kept.server);
         let program = self.program_of(agent, &server.connection).await?;
         if server.connection.stdio().is_some() {
-            match server.pin.compare(program.as_ref()) {
-                Verdict::Same => {}
-                Verdict::Missing => {
-                    let tested = Tested::held_back(HeldBack::CommandNotFound);
-                    return Ok((tested, Outcome::Missing));
-                }
-                Verdict::Unseen | Verdict::Differs => {
-                    return Ok((Tested::held_back(HeldBack::PinChanged), Outcome::Nothing));
+            match (server.pin.compare(program.as_ref()), &program) {
+                (Verdict::Same, _) => {}
+                (Verdict::Missing, _) | (_, None) => return Ok(missing()),
+                (Verdict::Unseen | Verdict::Differs, Some(program)) => {
+                    let tested = Tested::held_back(HeldBack::PinChanged);
+                    return Ok((tested, Some(Learned::Program(program.clone()))));
                 }
             }
         }
         let target = self.target(agent, &server.connection, program).await?;
-        let Some(target) = target else {
-            let tested = Tested::held_back(HeldBack::CommandNotFound);
-            return Ok((tested, Outcome::Missing));
+        let Some(mut target) = target else {
+            return Ok(missing());
         };
+        if let Target::Http(address) | Target::Sse(address) = &mut target {
+            address.bearer = self.credential_of(agent.id, server).await?;
+        }
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
         let Checked {
             tools, duration, ..
         } = check(&target, agent, within).await;
-        let (tested, outcome) = match tools {
+        let (tested, learned) = match tools {
             Ok(tools) => {
                 let tested = Tested {
-                    tools: Some(tools),
+                    tools: Some(tools.clone()),
                     ..Tested::default()
                 };
-                (tested, Outcome::Listed)
+                (tested, Some(Learned::Listed(tools)))
             }
             Err(error) => failed(server, &error),
         };
@@ -106,7 +159,7 @@ impl Hall {
                 duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
                 ..tested
             },
-            outcome,
+            learned,
         ))
     }
 
@@ -158,70 +211,20 @@ impl Hall {
         });
         opened.await.cloned()
     }
-
-    /// Notes what came of a test, unless the entry is another one by now.
-    async fn note(
-        &self,
-        by: &ForAgent,
-        before: Kept,
-        (tested, outcome): (Tested, Outcome),
-        once: Once<Tested>,
-    ) -> Result<Tested> {
-        let (id, seal, now) = (by.agent(), self.inner.seal.clone(), self.now());
-        self.store()
-            .write(move |tx| {
-                once.run(tx, now, |tx| {
-                    registered(tx, id)?;
-                    let name = before.server.name.clone();
-                    let standing = existing(tx, &seal, id, Some(&name))?;
-                    let mut tested = tested;
-                    if !is_same(&standing, &before) {
-                        tested.ok = outcome == Outcome::Listed;
-                        return Ok(tested);
-                    }
-                    let mut after = standing.clone();
-                    let server = &mut after.server;
-                    let mut tools = None;
-                    match outcome {
-                        Outcome::Nothing => {}
-                        Outcome::Missing => tested::is_missing(server),
-                        Outcome::SignIn(challenge) => {
-                            tested::wants_sign_in(server, challenge.as_deref());
-                        }
-                        Outcome::Listed => {
-                            let approved = rows::tools(tx, id, &name)?;
-                            tools = tested::listed(server, &mut tested, approved.as_deref(), now)?;
-                        }
-                    }
-                    if after.server != standing.server {
-                        write(tx, &seal, id, (&standing.server, after), (None, now))?;
-                    }
-                    if let Some(tools) = tools {
-                        rows::set_tools(tx, id, &name, &tools)?;
-                    }
-                    Ok(tested)
-                })
-            })
-            .await
-    }
 }
 
-/// What is to be noted of a test.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
-    Nothing,
-    /// The program is not there.
-    Missing,
-    /// A sign-in is wanted, by this challenge.
-    SignIn(Option<String>),
-    /// Its tools were listed.
-    Listed,
+/// A program that is not there.
+fn missing() -> (Tested, Option<Learned>) {
+    let tested = Tested::held_back(HeldBack::CommandNotFound);
+    (tested, Some(Learned::Missing))
 }
 
 async fn check(target: &Target, agent: &Agent, within: Duration) -> Checked {
+    // Some servers offer other tools to a client that takes no questions: what is pinned must be
+    // what the gateway is offered.
     let hooks = Hooks {
         root: Some(PathBuf::from(&agent.cwd)),
-        elicit: None,
+        elicit: Some(Arc::new(|_| Box::pin(async { mcp::Elicited::Cancel }))),
     };
     let greeting = Greeting {
         lifecycle: None,
@@ -230,17 +233,21 @@ async fn check(target: &Target, agent: &Agent, within: Duration) -> Checked {
     mcp::check(target, hooks, greeting).await
 }
 
-fn failed(server: &McpServer, error: &McpError) -> (Tested, Outcome) {
+fn failed(server: &McpServer, error: &McpError) -> (Tested, Option<Learned>) {
     let text = without_values(server, &error.to_string());
+    let text = match error {
+        McpError::Ended { stderr, .. } => tested::with_last_words(server, &text, stderr),
+        _ => text,
+    };
     let tested = Tested {
         needs_auth: error.needs_sign_in(),
         ..Tested::failed(error.code(), &text)
     };
-    let outcome = match error {
-        McpError::NotFound => Outcome::Missing,
-        McpError::NeedsAuth { www_authenticate } => Outcome::SignIn(www_authenticate.clone()),
+    let learned = match error {
+        McpError::NotFound => Some(Learned::Missing),
+        McpError::NeedsAuth { www_authenticate } => Some(Learned::SignIn(www_authenticate.clone())),
         McpError::InsufficientScope { www_authenticate } => {
-            Outcome::SignIn(Some(www_authenticate.clone()))
+            Some(Learned::SignIn(Some(www_authenticate.clone())))
         }
         McpError::NotStarted(_)
         | McpError::Unreachable(_)
@@ -249,9 +256,9 @@ fn failed(server: &McpServer, error: &McpError) -> (Tested, Outcome) {
         | McpError::Timeout
         | McpError::TooLarge
         | McpError::Protocol(_)
-        | McpError::Ended { .. } => Outcome::Nothing,
+        | McpError::Ended { .. } => None,
     };
-    (tested, outcome)
+    (tested, learned)
 }
 
 fn revealed(values: &Values) -> Vec<(String, String)> {

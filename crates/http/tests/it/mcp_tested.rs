@@ -1,9 +1,12 @@
 //! Reaching tool servers: the test that somebody asks for, and the short look before an address
 //! is added. Source: contract 4.4, 4.6.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use guildhall_testkit::{Caller, TestHall};
@@ -11,7 +14,9 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
+    sync::Notify,
     task::JoinSet,
+    time::timeout,
 };
 
 use crate::{
@@ -28,6 +33,34 @@ enum Mood {
     Challenge(&'static str),
     /// An error that says back what it was sent.
     Echo,
+    /// No tools, told when a second one asks for them at the same time, or soon after.
+    Crowd(Arc<Crowd>),
+    /// This status, with this line in the head.
+    Status(&'static str),
+    /// A page for people.
+    Page,
+}
+
+/// Who asks for tools at the same time.
+#[derive(Default)]
+struct Crowd {
+    now: AtomicUsize,
+    most: AtomicUsize,
+    grew: Notify,
+}
+
+impl Crowd {
+    async fn wait(&self) {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        if now == 1 {
+            // Nobody else is what is hoped for, so this takes its time.
+            let _ = timeout(Duration::from_millis(400), self.grew.notified()).await;
+        } else {
+            self.grew.notify_one();
+        }
+        self.now.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// A tool server of another program, at an address of this computer.
@@ -110,15 +143,25 @@ async fn serve(
         count.fetch_add(1, Ordering::SeqCst);
         let message: Value = serde_json::from_slice(&body).unwrap_or_default();
         let mood = mood.lock().unwrap().clone();
+        if let (Mood::Crowd(crowd), "tools/list") = (&mood, method(&message)) {
+            crowd.wait().await;
+        }
         let (head, body) = match (first.starts_with("POST"), &mood) {
-            (true, _) | (_, Mood::Challenge(_)) => answer(&message, &mood, &key),
+            (true, _) | (_, Mood::Challenge(_) | Mood::Status(_)) => answer(&message, &mood, &key),
             (false, _) => ("405 Method Not Allowed".to_owned(), String::new()),
         };
-        let kind = "content-type: application/json";
+        let kind = match mood {
+            Mood::Page => "content-type: text/html",
+            _ => "content-type: application/json",
+        };
         let length = body.len();
         let whole = format!("HTTP/1.1 {head}\r\n{kind}\r\ncontent-length: {length}\r\n\r\n{body}");
         write.write_all(whole.as_bytes()).await?;
     }
+}
+
+fn method(message: &Value) -> &str {
+    message["method"].as_str().unwrap_or_default()
 }
 
 fn answer(message: &Value, mood: &Mood, key: &str) -> (String, String) {
@@ -135,6 +178,12 @@ fn answer(message: &Value, mood: &Mood, key: &str) -> (String, String) {
         let head = format!("401 Unauthorized\r\nwww-authenticate: {challenge}");
         return (head, String::new());
     }
+    if let Mood::Status(status) = mood {
+        return ((*status).to_owned(), String::new());
+    }
+    if let Mood::Page = mood {
+        return ("200 OK".to_owned(), "<p>Welcome".to_owned());
+    }
     match (message["method"].as_str(), mood) {
         (Some("initialize"), _) => ok(json!({
             "protocolVersion": message["params"]["protocolVersion"],
@@ -147,6 +196,7 @@ fn answer(message: &Value, mood: &Mood, key: &str) -> (String, String) {
             };
             ok(json!({"tools": tools.iter().map(tool).collect::<Vec<_>>()}))
         }
+        (Some("tools/list"), Mood::Crowd(_)) => ok(json!({"tools": []})),
         (Some("tools/list"), _) => no(-32000, &format!("the key {key} is no good")),
         (Some(_), _) if message["id"].is_null() => ("202 Accepted".to_owned(), String::new()),
         _ => no(-32601, "there is no such method"),
@@ -159,6 +209,12 @@ async fn test(by: &Caller, agent: &Caller, name: &str) -> Value {
     assert!(tested["durationMs"].is_u64(), "{tested}");
     tested.as_object_mut().unwrap().remove("durationMs");
     tested
+}
+
+async fn grant(owner: &Caller, question: &Value) {
+    let path = format!("/api/approvals/{}/grant", question["id"].as_str().unwrap());
+    let digest = json!({"digest": question["digest"]});
+    owner.post(&path, digest).await.ok(200);
 }
 
 fn failed(code: &str, error: &str) -> Value {
@@ -205,6 +261,26 @@ async fn a_test_lists_the_tools_pins_the_first_and_takes_no_others() {
         (&tested["ok"], &tested["code"], &tested["pinChanged"]),
         (&json!(false), &json!("TOOLS_CHANGED"), &json!(true))
     );
+    assert_eq!(tested["toolCount"], 2);
+    // The server asks whether it may go on; until then it is not reached any more.
+    assert_eq!(
+        events.names(),
+        ["approval_requested", "mcp_server_status_changed"]
+    );
+    let entry = owner.get(&format!("{}/web", at(&ada))).await.ok(200);
+    assert_eq!(entry["status"], "needsApproval");
+    assert_eq!(entry["pin"]["toolsSha256"], pin);
+    let before = there.asked();
+    let held = test(&ada, &ada, "web").await;
+    assert_eq!(held["code"], "NEEDS_APPROVAL");
+    assert_eq!(there.asked(), before);
+    let question = format!("/api/approvals/{}", entry["approvalId"].as_str().unwrap());
+    let question = owner.get(&question).await.ok(200);
+    assert_eq!(question["card"]["before"]["tool write"]["description"], "w");
+    assert_eq!(question["card"]["after"]["tool write"]["description"], "w!");
+    grant(&owner, &question).await;
+    let mut events = t.events();
+    assert_eq!(test(&owner, &ada, "web").await["ok"], true);
     events.none();
     // One that is gone narrows the pin, and may not come back by itself.
     there.is_now(Mood::Tools(vec![("read", "r")]));
@@ -310,16 +386,8 @@ async fn a_test_reaches_nothing_that_is_off_or_not_what_was_approved() {
     let off = test(&ada, &ada, "web").await;
     assert_eq!(off, failed("DISABLED", "The server is switched off."));
     assert_eq!(there.asked(), before);
-    t.install("tool", "#!/bin/sh\n# another\n");
-    let mut events = t.events();
-    let mut changed = failed(
-        "PIN_CHANGED",
-        "The program is not the one that was approved; it was not started.",
-    );
-    changed["pinChanged"] = true.into();
-    assert_eq!(test(&owner, &ada, "tool").await, changed);
-    events.none();
     std::fs::remove_file(t.programs().join("tool")).unwrap();
+    let mut events = t.events();
     let missing = test(&owner, &ada, "tool").await;
     assert_eq!(
         missing,
@@ -329,6 +397,23 @@ async fn a_test_reaches_nothing_that_is_off_or_not_what_was_approved() {
         events.next("mcp_server_status_changed")["status"],
         "commandMissing"
     );
+    // What stands there now is another program: a person is asked about it, once.
+    t.install("tool", "#!/bin/sh\n# another\n");
+    let mut changed = failed(
+        "PIN_CHANGED",
+        "The program is not the one that was approved; it was not started.",
+    );
+    changed["pinChanged"] = true.into();
+    assert_eq!(test(&owner, &ada, "tool").await, changed);
+    assert_eq!(
+        events.names(),
+        ["approval_requested", "mcp_server_status_changed"]
+    );
+    assert_eq!(
+        test(&ada, &ada, "tool").await["code"],
+        json!("NEEDS_APPROVAL")
+    );
+    events.none();
     assert!(t.hall().process_trees().is_empty());
     owner
         .post(&format!("{}/none/test", at(&ada)), json!({}))
@@ -357,4 +442,73 @@ async fn what_a_server_says_back_of_a_secret_is_not_told() {
     assert!(!tested.to_string().contains(CANARY));
     let listed = owner.get(&at(&ada)).await.ok(200);
     assert_eq!(column(&listed, "status"), ["unknown", "unknown"]);
+}
+
+#[tokio::test]
+async fn one_test_of_a_server_runs_at_a_time() {
+    let t = TestHall::open().await;
+    let (owner, ada) = (t.owner(), t.agent("ada").await);
+    let crowd = Arc::new(Crowd::default());
+    let there = Counterpart::start(Mood::Tools(Vec::new())).await;
+    for name in ["web", "other"] {
+        owner
+            .post(&at(&ada), ask(name, &there.connection()))
+            .await
+            .ok(200);
+    }
+    there.is_now(Mood::Crowd(Arc::clone(&crowd)));
+    let (first, second) = tokio::join!(test(&owner, &ada, "web"), test(&ada, &ada, "WEB"));
+    assert_eq!((&first["ok"], &second["ok"]), (&json!(true), &json!(true)));
+    assert_eq!(crowd.most.load(Ordering::SeqCst), 1);
+    // Another server is not held up by it.
+    tokio::join!(test(&owner, &ada, "web"), test(&ada, &ada, "other"));
+    assert_eq!(crowd.most.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_test_that_fails_says_in_which_way() {
+    let t = TestHall::open().await;
+    let (owner, ada) = (t.owner(), t.agent("ada").await);
+    let there = Counterpart::start(Mood::Tools(Vec::new())).await;
+    owner
+        .post(&at(&ada), ask("web", &there.connection()))
+        .await
+        .ok(200);
+    let mut events = t.events();
+    for (mood, code, needs_auth) in [
+        (
+            Mood::Status("500 Internal Server Error"),
+            "HTTP_STATUS",
+            false,
+        ),
+        (Mood::Status("404 Not Found"), "HTTP_STATUS", false),
+        (Mood::Page, "PROTOCOL_ERROR", false),
+        (Mood::Echo, "REFUSED", false),
+    ] {
+        there.is_now(mood);
+        let tested = test(&owner, &ada, "web").await;
+        assert_eq!(
+            (&tested["ok"], &tested["code"], &tested["needsAuth"]),
+            (&json!(false), &json!(code), &json!(needs_auth)),
+            "{tested}"
+        );
+        assert_eq!(
+            (&tested["toolCount"], &tested["tools"]),
+            (&json!(null), &json!([]))
+        );
+        let error = tested["error"].as_str().unwrap();
+        assert!((1..=400).contains(&error.chars().count()), "{error}");
+        events.none();
+    }
+    // A sign-in that allows too little is one that is wanted.
+    there.is_now(Mood::Status(
+        "403 Forbidden\r\nwww-authenticate: Bearer error=\"insufficient_scope\"",
+    ));
+    let tested = test(&owner, &ada, "web").await;
+    assert_eq!(
+        (&tested["code"], &tested["needsAuth"]),
+        (&json!("INSUFFICIENT_SCOPE"), &json!(true))
+    );
+    let changed = events.next("mcp_server_status_changed");
+    assert_eq!(changed["status"], "needsSignIn");
 }

@@ -9,6 +9,8 @@
 
 mod acp;
 #[cfg(feature = "real-servers")]
+mod conformance;
+#[cfg(feature = "real-servers")]
 mod everything;
 mod keeper;
 mod mcp;

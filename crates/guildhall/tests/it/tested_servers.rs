@@ -1,0 +1,123 @@
+//! Tests of real tool servers, from the terminal: the reference server over each transport.
+//! Source: contract 4.4, "test"; 5.12.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+use serde_json::{Value, json};
+
+use crate::cli_house::House;
+
+/// Where `cargo xtask counterparts install` put it.
+fn program() -> String {
+    let below = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../counterparts/everything");
+    let program = below.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    assert!(
+        program.is_file(),
+        "it is not installed: `cargo xtask counterparts install`"
+    );
+    program.to_str().unwrap().to_owned()
+}
+
+fn node() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    std::env::split_paths(&path)
+        .map(|folder| folder.join("node"))
+        .find(|file| file.is_file())
+        .expect("Node.js is installed")
+}
+
+/// The server at a port of its own; killed when dropped.
+struct Listening {
+    process: Child,
+    port: u16,
+}
+
+impl Listening {
+    fn start(word: &str) -> Self {
+        // Somebody else may be quicker at taking a port that is free.
+        let started = (0..5).find_map(|_| Self::at_free_port(word));
+        started.expect("it listens at one of five ports")
+    }
+
+    fn at_free_port(word: &str) -> Option<Self> {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+        let port = port.unwrap().port();
+        let mut process = Command::new(node())
+            .args([&*program(), word])
+            .env("PORT", port.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut words = BufReader::new(process.stderr.take().unwrap()).lines();
+        let is_up = words.any(|line| line.unwrap().contains(&format!("port {port}")));
+        let listening = Self { process, port };
+        if !is_up {
+            return None;
+        }
+        // It waits for whoever reads what it says.
+        thread::spawn(move || words.for_each(drop));
+        Some(listening)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn a_real_server_is_tested_over_each_transport_with_the_same_result() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let (http, sse) = (Listening::start("streamableHttp"), Listening::start("sse"));
+    let (node, program) = (node().to_str().unwrap().to_owned(), program());
+    let mcp = |args: &[&str]| house.done(&[&["mcp", "add", "ada"], args].concat());
+    mcp(&["stdio", "--", &node, &program, "stdio"]);
+    let at = |port: u16, path: &str| format!("http://127.0.0.1:{port}{path}");
+    mcp(&["http", "--address", &at(http.port, "/mcp")]);
+    let old = at(sse.port, "/sse");
+    mcp(&["sse", "--transport", "sse", "--address", &old]);
+    let tested = |name: &str| house.json(&["mcp", "test", "ada", name]);
+    let first = tested("stdio");
+    assert_eq!(first["ok"], true, "{first}");
+    let tools = first["tools"].as_array().unwrap();
+    assert_eq!(first["toolCount"], json!(tools.len()));
+    assert!(tools.iter().any(|tool| tool["name"] == "echo"), "{first}");
+    for name in ["http", "sse"] {
+        let other = tested(name);
+        assert_eq!(
+            (&other["ok"], &other["tools"]),
+            (&json!(true), &first["tools"])
+        );
+    }
+    let listed = house.json(&["mcp", "list", "ada"]);
+    let entries = listed.as_array().unwrap();
+    let pins: Vec<&Value> = entries.iter().map(|it| &it["pin"]["toolsSha256"]).collect();
+    assert!(
+        pins[0].is_string() && pins.iter().all(|pin| *pin == pins[0]),
+        "{listed}"
+    );
+    assert!(entries.iter().all(|it| it["status"] == "ready"), "{listed}");
+    // A server that went away fails its test, and is what it was.
+    drop(http);
+    let gone = house.run(&["mcp", "test", "ada", "http", "--json"]);
+    assert_eq!(gone.code, 1);
+    let gone: Value = serde_json::from_str(&gone.stdout).unwrap();
+    assert_eq!(gone["code"], "UNREACHABLE", "{gone}");
+    let shown = house.json(&["mcp", "show", "ada", "http"]);
+    assert_eq!(
+        (&shown["status"], &shown["rev"]),
+        (&json!("ready"), &json!(1))
+    );
+}
