@@ -4,7 +4,7 @@
 use std::{process::ExitCode, time::Duration};
 
 use guildhall_world::{
-    mcp::{Address, Bearer, Asking, Connected, Greeting, Hooks, Target, connect},
+    mcp::{Address, Asking, Bearer, Connected, Greeting, Hooks, Target, connect},
     outgoing::Outgoing,
 };
 use serde_json::{Value, json};

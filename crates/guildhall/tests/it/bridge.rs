@@ -3,7 +3,9 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
+    net::TcpListener,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use guildhall_world::scratch::Scratch;
@@ -155,6 +157,18 @@ fn a_bridge_without_a_live_token_says_what_the_server_says() {
         said.contains("GUILDHALL_URL") && said.contains("GUILDHALL_AGENT_TOKEN"),
         "{said}"
     );
+}
+
+#[test]
+fn a_greeting_that_no_server_hears_is_answered_within_ten_seconds() {
+    let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+    let url = format!("http://{}", nowhere.unwrap());
+    let mut bridge = Bridge::start(&url, "gha_unknown");
+    let begin = Instant::now();
+    let answer = bridge.ask(1, "initialize", &greeting());
+    assert_eq!(answer["error"]["code"], -32_000);
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert_eq!(bridge.end(), Some(0));
 }
 
 #[test]

@@ -8,16 +8,22 @@ use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
 use guildhall_world::{
     keeper::{KeeperCommand, SUBCOMMAND},
-    mcp::{Address, Asking, Bearer, Connected, Elicited, Greeting, Hooks, Target, connect},
+    mcp::{
+        Address, Asking, Bearer, Connected, Elicited, Greeting, Hooks, Target, connect, settled,
+    },
     outgoing::Outgoing,
 };
 use serde_json::{Value, json};
 
 use crate::{mcp_gateway::node, server::ask_as, workspace::Workspace};
+
+/// How long any one thing may take before the test fails.
+const WITHIN: Duration = Duration::from_secs(30);
 
 /// Where `cargo xtask counterparts install` put it.
 fn program() -> PathBuf {
@@ -102,7 +108,7 @@ async fn directly(t: &Workspace, target: Target) -> Vec<Value> {
     };
     let greeting = Greeting {
         lifecycle: None,
-        within: std::time::Duration::from_secs(30),
+        within: WITHIN,
     };
     let Connected {
         client,
@@ -110,8 +116,8 @@ async fn directly(t: &Workspace, target: Target) -> Vec<Value> {
         running,
     } = connect(&target, hooks, greeting).await.unwrap();
     let asking = async {
-        let within = std::time::Duration::from_secs(30);
-        let _ = guildhall_world::mcp::settled(&client, &notices, |_| false, within).await;
+        let settled = settled(&client, &notices, |_| false, WITHIN).await;
+        assert!(!settled.unwrap().tools.is_empty());
         let mut answers = Vec::new();
         for (method, params) in questions() {
             let answer = client
@@ -190,6 +196,9 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
         let path = format!("/api/agents/{agent}/mcp-servers");
         let (status, added) = t.server.ask("POST", &path, Some(&body));
         assert_eq!(status, 200, "{added}");
+        // What a test pins is what the gateway is offered.
+        let (_, tested) = t.server.ask("POST", &format!("{path}/{name}/test"), None);
+        assert_eq!(tested["ok"], true, "{tested}");
     }
     // A question of the server is a question of the session.
     let call = json!({"server": "stdio", "tool": "trigger-elicitation-request"});

@@ -1,7 +1,7 @@
 //! Reaching a server once: the test that somebody asks for, and the short look before an address
 //! is added. Neither keeps a connection. Source: contract 4.4.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use guildhall_domain::{
     Fault, Result,
@@ -239,9 +239,11 @@ fn missing() -> (Tested, Option<Learned>) {
 }
 
 async fn check(target: &Target, agent: &Agent, within: Duration) -> Checked {
+    // Some servers offer other tools to a client that takes no questions: what is pinned must be
+    // what the gateway is offered.
     let hooks = Hooks {
         root: Some(PathBuf::from(&agent.cwd)),
-        elicit: None,
+        elicit: Some(Arc::new(|_| Box::pin(async { mcp::Elicited::Cancel }))),
     };
     let greeting = Greeting {
         lifecycle: None,
