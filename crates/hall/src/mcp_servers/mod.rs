@@ -2,6 +2,7 @@
 //! Reaching them is the gateway's; what needs a person first is decided by `domain` and asked
 //! for by [`crate::approvals`].
 
+mod credential;
 mod deeds;
 mod preflight;
 mod testing;

@@ -87,7 +87,7 @@ impl Hall {
         })
     }
 
-    async fn reach(&self, agent: &Agent, server: &McpServer) -> Result<(Tested, Outcome)> {
+    async fn reach(&self, agent: &Agent, server: &McpServer) -> Result<(Tested, Outcome), Fault> {
         let program = self.program_of(agent, &server.connection).await?;
         if server.connection.stdio().is_some() {
             match server.pin.compare(program.as_ref()) {
@@ -101,7 +101,7 @@ impl Hall {
                 }
             }
         }
-        let bearer = self.mcp_bearer(agent.id, server).await?;
+        let bearer = self.credential_of(agent.id, server).await?;
         let target = (program, bearer);
         let target = self.target(agent, &server.connection, target).await?;
         let Some(target) = target else {
