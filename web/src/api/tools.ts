@@ -43,6 +43,21 @@ export const tools = {
       done(changed(http.POST('/api/agents/{id}/mcp-import', { ...AT_ONCE, params: at(id), body: { name } }))),
   },
 
+  signIns: {
+    start: (id: string, name: string) => changed(http.POST('/api/agents/{id}/mcp-servers/{name}/signin', { params: of(id, name), body: {} })),
+    one: (id: string, name: string, flowId: string) =>
+      reading(http.GET('/api/agents/{id}/mcp-servers/{name}/signin/{flowId}', { params: { path: { id, name, flowId } } })),
+    out: (id: string, name: string) => changed(http.DELETE('/api/agents/{id}/mcp-servers/{name}/signin', { params: of(id, name) })),
+    setClient: (id: string, name: string, clientId: string, clientSecret: string) =>
+      changed(
+        http.PUT('/api/agents/{id}/mcp-servers/{name}/client', {
+          params: of(id, name),
+          body: clientSecret === '' ? { clientId } : { clientId, clientSecret },
+        }),
+      ),
+    removeClient: (id: string, name: string) => changed(http.DELETE('/api/agents/{id}/mcp-servers/{name}/client', { params: of(id, name) })),
+  },
+
   approvals: {
     pending: (cursor?: string) =>
       reading(http.GET('/api/approvals', { params: { query: { limit: PAGE_MAX, ...(cursor ? { cursor } : {}) } } })),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { McpConnection } from '../api/types';
-import { blankForm, connectionOf, formOf, isBroken, isWhole, standingOf } from './server';
+import { blankForm, connectionOf, formOf, isBroken, isWhole, standingOf, takesSignIn } from './server';
 
 const stored: McpConnection = { transport: 'stdio', command: 'node', args: ['a b', '', 'line\nbreak'], env: { KEY: 'secret' } };
 
@@ -28,4 +28,14 @@ test('what needs a person or failed is broken, what is off or new is not', () =>
 
 test('a word of a newer server stands as it is', () => {
   expect(standingOf({ status: 'dreaming' })).toEqual({ status: 'unknown', words: 'dreaming' });
+});
+
+test('a sign-in is offered where the server asks for one, and never at a program', () => {
+  const http = { transport: 'http' as const, url: 'https://there/mcp', headers: {} };
+  const quiet = { connection: http, authStatus: null, status: 'ready' };
+  expect(takesSignIn(quiet)).toBe(false);
+  expect(takesSignIn({ ...quiet, connection: { ...http, authKind: 'oauth2' } })).toBe(true);
+  expect(takesSignIn({ ...quiet, authStatus: 'connected' })).toBe(true);
+  expect(takesSignIn({ ...quiet, status: 'needsSignIn' })).toBe(true);
+  expect(takesSignIn({ connection: stored, authStatus: 'needs-auth', status: 'needsSignIn' })).toBe(false);
 });

@@ -41,6 +41,12 @@ const signIns: Record<string, string> = { connected: 'signed in', 'needs-auth': 
 /** `""` where no sign-in is known to be wanted. */
 export const signInWords = ({ authStatus }: Pick<McpServer, 'authStatus'>): string => (authStatus === null ? '' : (signIns[authStatus] ?? authStatus));
 
+/** True where a person can sign in, or has. */
+export function takesSignIn({ connection, authStatus, status }: Pick<McpServer, 'connection' | 'authStatus' | 'status'>): boolean {
+  if (connection.transport === 'stdio') return false;
+  return connection.authKind === 'oauth2' || authStatus !== null || status === 'needsSignIn';
+}
+
 /** In a change it keeps the value that is stored. Source: contract 4.3. */
 export const KEPT = '***';
 

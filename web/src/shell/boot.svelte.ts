@@ -12,6 +12,7 @@ import { commandLists } from '../commands/commands.svelte';
 import { stream } from '../events/stream.svelte';
 import { asks } from '../interactions/asks.svelte';
 import { servers } from '../mcp-servers/servers.svelte';
+import { signIns } from '../mcp-servers/signins.svelte';
 import { openRooms } from '../rooms/open-room.svelte';
 import { rooms } from '../rooms/rooms.svelte';
 import { runtimes } from '../runtimes/runtimes.svelte';
@@ -63,6 +64,7 @@ class Boot {
       asks.fold(event);
       approvals.fold(event);
       servers.fold(event);
+      signIns.fold(event);
       openSessions.fold(event);
       terminal.fold(event);
       taskLists.fold(event);

@@ -272,3 +272,43 @@ fn a_program_that_ends_or_talks_nonsense_says_why_without_its_secrets() {
         .collect();
     assert_eq!(statuses, ["unknown", "unknown"]);
 }
+
+#[test]
+fn a_sign_in_is_started_asked_after_and_ended_from_the_terminal() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let address = "http://127.0.0.1:9/mcp";
+    house.done(&["mcp", "add", "ada", "web", "--address", address]);
+    let started = house.json(&["mcp", "signin", "ada", "web"]);
+    assert_eq!(started["alreadyConnected"], false);
+    let flow = started["flowId"].as_str().unwrap();
+    let shown = house.done(&["mcp", "signin", "ada", "web"]);
+    assert!(shown.contains("/api/oauth/start/"), "{shown}");
+    // The first one is over by the second.
+    let polled = house.run(&["mcp", "poll", "ada", "web", flow, "--json"]);
+    assert_eq!(polled.code, 1);
+    assert_eq!(read(&polled.stdout)["code"], "SIGNIN_SUPERSEDED");
+    let started = house.json(&["mcp", "signin", "ada", "web"]);
+    let flow = started["flowId"].as_str().unwrap();
+    let polled = house.json(&["mcp", "poll", "ada", "web", flow]);
+    assert_eq!(polled["phase"], "waiting");
+    let secret = [
+        "mcp",
+        "client",
+        "set",
+        "ada",
+        "web",
+        "mine",
+        "--secret-file",
+        "-",
+    ];
+    let saved = house.run_with(SECRET.as_bytes(), &secret);
+    assert_eq!((saved.code, saved.stdout.contains(SECRET)), (0, false));
+    let shown = house.json(&["mcp", "show", "ada", "web"]);
+    assert_eq!(shown["authClientOrigin"], "manual");
+    house.done(&["mcp", "client", "remove", "ada", "web"]);
+    let shown = house.json(&["mcp", "show", "ada", "web"]);
+    assert_eq!(shown["authClientOrigin"], Value::Null);
+    let out = house.json(&["mcp", "signout", "ada", "web"]);
+    assert_eq!(out, json!({"signedOut": false}));
+}

@@ -7,6 +7,7 @@ use crate::{
     mcp,
     mcp_servers::{address, ask, at, program},
     picking::text,
+    sessions,
     sign_in_place::Place,
     tokens::is_at_rest,
 };
@@ -225,8 +226,17 @@ async fn nothing_leaves_before_a_person_follows_the_link() {
     for part in ["ada", "web", &go, "password"] {
         assert!(page.text().contains(part), "{part}: {}", page.text());
     }
+    let elsewhere = owner
+        .clone()
+        .with("sec-fetch-site", "cross-site")
+        .with("sec-fetch-mode", "navigate")
+        .with("sec-fetch-dest", "document");
+    // From one name of this server to the other; what acts is followed from its own page alone.
+    assert_eq!(elsewhere.get(&link).await.status, 200);
+    let followed = elsewhere.get(&go).await;
+    followed.refused(403, "ORIGIN_NOT_ALLOWED");
     for path in [&link, &go] {
-        owner.head(path).await;
+        assert_eq!(owner.head(path).await.status, 403);
         for (name, value) in [
             ("sec-purpose", "prefetch"),
             ("sec-purpose", "prefetch;prerender"),
@@ -414,5 +424,42 @@ async fn an_agent_asks_for_a_sign_in_by_its_tools_and_looks_how_it_stands() {
     assert_eq!(
         (is_error, &told["code"]),
         (true, &json!("SIGNIN_NOT_FOUND"))
+    );
+}
+
+#[tokio::test]
+async fn the_session_that_asked_hears_of_the_end_once_and_nobody_else_is_told() {
+    let scene = Scene::open().await;
+    scene.t.hush_agents();
+    let owner = scene.t.owner();
+    let session = sessions::open(&owner, &scene.ada, json!({})).await;
+    let path = format!("{}/signin", scene.server());
+    let of = json!({"sessionId": session["id"]});
+    // Another agent's session is none of this one's.
+    let bob = scene.t.agent("bob").await;
+    let foreign = sessions::open(&owner, &bob, json!({})).await;
+    let asked = json!({"sessionId": foreign["id"]});
+    let refused = scene.ada.post(&path, asked).await;
+    refused.refused(404, "SESSION_NOT_FOUND");
+    let mut events = scene.t.events();
+    let started = scene.ada.post(&path, of).await.ok(200);
+    let required = events.all().pop().unwrap();
+    let scope = format!("session:{}", text(&session["id"]));
+    assert_eq!(
+        (&required["type"], &required["scope"]),
+        (&json!("mcp_signin_required"), &json!(scope))
+    );
+    let away = scene.sent(&started).await;
+    assert_eq!(scene.back(&away, "code=good").await.status, 200);
+    let told = events.all();
+    let of_type = |name: &str| {
+        let found: Vec<_> = told.iter().filter(|event| event["type"] == name).collect();
+        assert_eq!(found.len(), 1, "{name}: {told:?}");
+        found[0].clone()
+    };
+    assert_eq!(of_type("mcp_signin_resolved")["scope"], scope);
+    assert_eq!(
+        of_type("message_queued")["data"]["sessionId"],
+        session["id"]
     );
 }
