@@ -9,7 +9,7 @@ use std::{
 
 use guildhall_domain::mcp_tools;
 use guildhall_world::{
-    mcp::{Address, Asking, Elicited, Hooks, Lifecycle, McpError, Target, Waits, check},
+    mcp::{Address, Asking, Bearer, Elicited, Hooks, Lifecycle, McpError, Target, Waits, check},
     outgoing::Outgoing,
 };
 use serde_json::json;
@@ -99,7 +99,7 @@ fn address(port: u16, path: &str) -> Address {
     Address {
         url: format!("http://127.0.0.1:{port}{path}"),
         headers: Vec::new(),
-        bearer: None,
+        bearer: Bearer::default(),
         outgoing: Outgoing::open().unwrap(),
     }
 }

@@ -225,7 +225,7 @@ async fn headers_go_along_always_and_a_sign_in_takes_the_place_of_a_declared_one
     for (bearer, expected) in [(None, "Basic declared"), (Some("fresh"), "Bearer fresh")] {
         server.came.lock().unwrap().clear();
         let address = Address {
-            bearer: bearer.map(str::to_owned),
+            bearer: Bearer::of(bearer.map(str::to_owned)),
             ..at(server.url("/mcp"))
         };
         let checked = check(&Target::Http(address), Hooks::default(), at_most(20)).await;
