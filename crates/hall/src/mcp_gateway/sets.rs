@@ -52,8 +52,10 @@ impl Hall {
             let server = &entry.kept.server;
             let is_lost = gateways.is_lost(&Key::of(&entry), session);
             match server.status {
-                Status::Ready | Status::Unknown => over.is_stale |= is_lost,
-                Status::Failing | Status::CommandMissing => {
+                Status::Ready => over.is_stale |= is_lost,
+                // Handing it over once more would only fail again, and cost what the agent
+                // remembers where it cannot take a session up.
+                Status::Unknown | Status::Failing | Status::CommandMissing => {
                     if is_lost {
                         self.try_again(&entry, session);
                     }
