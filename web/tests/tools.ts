@@ -21,6 +21,7 @@ export function toolServer(house: House, name = 'server.sh'): string {
   const answers: [string, string][] = [
     ['initialize', '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}'],
     ['tools/list', `{"tools":[${tool('look', '{"readOnlyHint":true}')},${tool('write', '{}')}]}`],
+    ['tools/call', '{"content":[{"type":"text","text":"three notes lie there"}]}'],
   ];
   const cases = answers.map(([method, result]) => `*'"method":"${method}"'*) printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" '${result}' ;;`);
   const lines = [

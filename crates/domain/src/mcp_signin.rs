@@ -261,7 +261,7 @@ pub fn disclosure(url: &str) -> String {
     );
     format!(
         "guildhall keeps a token encrypted on this computer and sends it to {origin} alone; it \
-         never sees your password, and signing out at the tool server removes the token."
+         never sees your password, and signing out in guildhall removes the token."
     )
 }
 

@@ -38,6 +38,7 @@ mod mcp_secrets;
 mod mcp_servers;
 mod mcp_signin;
 mod mcp_signin_ends;
+mod mcp_signin_found;
 #[cfg(feature = "real-servers")]
 mod mcp_signin_real;
 mod mcp_signin_used;

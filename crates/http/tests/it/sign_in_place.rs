@@ -89,6 +89,11 @@ impl Place {
 
     /// The metadata of the authorization server with some fields changed.
     pub(crate) fn says(&self, changes: &Value) {
+        self.says_at("/.well-known/oauth-authorization-server", changes);
+    }
+
+    /// The same at another place.
+    pub(crate) fn says_at(&self, path: &str, changes: &Value) {
         let mut metadata = metadata(&self.origin);
         for (name, value) in changes.as_object().unwrap() {
             match value {
@@ -99,7 +104,7 @@ impl Place {
                     .insert(name.clone(), value.clone()),
             };
         }
-        self.answers("/.well-known/oauth-authorization-server", 200, metadata);
+        self.answers(path, 200, metadata);
     }
 
     /// Tokens that are given from now on end in so many seconds.
