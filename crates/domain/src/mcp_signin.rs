@@ -334,6 +334,42 @@ pub fn address(connection: &Connection) -> Result<Url, Refusal> {
     Ok(url)
 }
 
+/// What an authorization server answered, by a person's browser.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// What it was sent.
+    pub state: Option<String>,
+    /// What buys a token.
+    pub code: Option<String>,
+    /// Who it is.
+    pub iss: Option<String>,
+    /// Why it gives none.
+    pub error: Option<String>,
+}
+
+impl Answer {
+    /// The code, if it may be used: of the server that was asked, which names itself where
+    /// `says_issuer` has it so.
+    ///
+    /// # Errors
+    /// [`Failure::IssuerMismatch`], [`Failure::Refused`].
+    ///
+    /// Source: RFC 9207 §2.4.
+    pub fn code(&self, issuer: &str, says_issuer: bool) -> Result<&str, Failure> {
+        match &self.iss {
+            Some(iss) if !metadata::is_same_issuer(iss, issuer) => {
+                return Err(Failure::IssuerMismatch);
+            }
+            None if says_issuer => return Err(Failure::IssuerMismatch),
+            Some(_) | None => {}
+        }
+        match (&self.error, &self.code) {
+            (None, Some(code)) if !code.is_empty() => Ok(code),
+            _ => Err(Failure::Refused),
+        }
+    }
+}
+
 /// A client that a person registered at an authorization server. Without `Debug`, because it
 /// holds a secret.
 #[derive(Clone)]

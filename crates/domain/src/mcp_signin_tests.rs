@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::{
     addresses::is_loopback_host,
     metadata::{
-        AuthMethod, Challenge, ServerMetadata, is_of, is_same_issuer, issuer_places,
+        AuthMethod, Challenge, ServerMetadata, is_at_origin, is_of, is_same_issuer, issuer_places,
         resource_places,
     },
     *,
@@ -250,6 +250,16 @@ fn metadata_counts_for_its_own_server_alone() {
     }
     assert!(is_same_issuer("https://a.example", "https://a.example/"));
     assert!(!is_same_issuer("https://a.example", "https://a.example/t"));
+    for (issuer, expected) in [
+        ("https://a.example", true),
+        ("https://a.example/t", true),
+        ("https://a.example:8443", false),
+        ("http://a.example", false),
+        ("https://b.example", false),
+        ("nonsense", false),
+    ] {
+        assert_eq!(is_at_origin(issuer, &server), expected, "{issuer}");
+    }
 }
 
 #[test]
@@ -287,6 +297,41 @@ fn a_client_shows_itself_as_the_authorization_server_takes_it() {
         assert_eq!(metadata.wished_method(), wished, "{methods:?}");
         assert_eq!(metadata.auth_method(true), secret, "{methods:?}");
         assert_eq!(metadata.auth_method(false), none, "{methods:?}");
+    }
+}
+
+#[test]
+fn a_code_counts_from_the_one_that_was_asked_alone() {
+    let asked = "https://a.example";
+    let answer = |code: Option<&str>, iss: Option<&str>, error: Option<&str>| Answer {
+        state: None,
+        code: code.map(str::to_owned),
+        iss: iss.map(str::to_owned),
+        error: error.map(str::to_owned),
+    };
+    for (code, iss, error, says_issuer, expected) in [
+        (Some("c"), None, None, false, Ok("c")),
+        (Some("c"), Some("https://a.example/"), None, true, Ok("c")),
+        (Some("c"), None, None, true, Err(Failure::IssuerMismatch)),
+        (
+            Some("c"),
+            Some("https://b.example"),
+            None,
+            false,
+            Err(Failure::IssuerMismatch),
+        ),
+        (
+            Some("c"),
+            None,
+            Some("denied"),
+            false,
+            Err(Failure::Refused),
+        ),
+        (Some(""), None, None, false, Err(Failure::Refused)),
+        (None, None, None, false, Err(Failure::Refused)),
+    ] {
+        let answer = answer(code, iss, error);
+        assert_eq!(answer.code(asked, says_issuer), expected, "{answer:?}");
     }
 }
 

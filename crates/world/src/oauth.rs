@@ -3,6 +3,7 @@
 //! there are, and where tokens are kept, is `hall::mcp_signin`. Source: contract 4.8.
 
 mod discovery;
+mod leaving;
 mod tokens;
 
 use std::{net::IpAddr, time::Duration};
@@ -21,6 +22,7 @@ use url::{Host, Url};
 
 pub use self::{
     discovery::Found,
+    leaving::{KeptClient, Own, Prepared},
     tokens::{Access, Client, Pkce, RefreshError, Tokens, authorization_url, pkce},
 };
 use crate::outgoing::{Outgoing, read};

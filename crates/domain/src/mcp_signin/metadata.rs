@@ -258,6 +258,12 @@ pub fn is_of(resource: &str, server: &Url) -> bool {
     resource.origin() == server.origin() && is_below && is_same_query
 }
 
+/// Whether `issuer` lies at the origin of the server at `server`: there, the server itself says
+/// who it is.
+pub fn is_at_origin(issuer: &str, server: &Url) -> bool {
+    Url::parse(issuer).is_ok_and(|issuer| issuer.origin() == server.origin())
+}
+
 /// Whether two texts name one issuer: a slash at the end makes no difference.
 pub fn is_same_issuer(one: &str, other: &str) -> bool {
     one.trim_end_matches('/') == other.trim_end_matches('/')

@@ -394,12 +394,14 @@ impl Hall {
 
     /// Notes that a server wants a sign-in, which ends its line; other failures are no news.
     async fn note_failure(&self, entry: &Entry, error: &McpError) {
-        let challenge = match error {
-            McpError::NeedsAuth { www_authenticate } => www_authenticate.clone(),
-            McpError::InsufficientScope { www_authenticate } => Some(www_authenticate.clone()),
+        let learned = match error {
+            McpError::NeedsAuth { www_authenticate } => Learned::SignIn(www_authenticate.clone()),
+            McpError::InsufficientScope { www_authenticate } => {
+                Learned::WiderScope(www_authenticate.clone())
+            }
             _ => return,
         };
-        self.learn_of(entry, Learned::SignIn(challenge)).await;
+        self.learn_of(entry, learned).await;
         self.inner.gateways.cut(&Key::of(entry), &Closed::sign_in());
     }
 

@@ -11,6 +11,7 @@ use guildhall_domain::{
         Differing, HeldBack, McpServer, Program, ServerName, Tested, Trigger, next, repin, tested,
         told,
     },
+    mcp_signin::metadata::Challenge,
     mcp_tools::{self, ToolDefinition},
 };
 use guildhall_store::{
@@ -24,6 +25,7 @@ use super::{deeds::is_same, existing, named, registered, write};
 use crate::{
     Hall,
     approvals::{self, Repin},
+    mcp_signin::wants_wider,
 };
 
 /// An entry with its values, and whose it is.
@@ -44,6 +46,8 @@ pub(crate) enum Learned {
     Listed(Vec<ToolDefinition>),
     /// Somebody has to sign in, by this challenge.
     SignIn(Option<String>),
+    /// The sign-in allows too little, by this challenge.
+    WiderScope(String),
     /// It could not be reached as often as counts; why, for people.
     FailedOften(String),
     /// Its question to a person waits no longer.
@@ -127,6 +131,12 @@ impl Hall {
                     }
                     Learned::SignIn(challenge) => {
                         tested::wants_sign_in(server, challenge.as_deref());
+                        Noted::Fine
+                    }
+                    Learned::WiderScope(challenge) => {
+                        let scope = Challenge::read(&challenge).scope;
+                        wants_wider(tx, &seal, (agent.id, &name), &standing.server, scope)?;
+                        tested::wants_sign_in(server, Some(&challenge));
                         Noted::Fine
                     }
                     Learned::FailedOften(why) => {

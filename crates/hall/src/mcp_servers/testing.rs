@@ -266,7 +266,7 @@ fn failed(server: &McpServer, error: &McpError) -> (Tested, Option<Learned>) {
         McpError::NotFound => Some(Learned::Missing),
         McpError::NeedsAuth { www_authenticate } => Some(Learned::SignIn(www_authenticate.clone())),
         McpError::InsufficientScope { www_authenticate } => {
-            Some(Learned::SignIn(Some(www_authenticate.clone())))
+            Some(Learned::WiderScope(www_authenticate.clone()))
         }
         McpError::NotStarted(_)
         | McpError::Unreachable(_)

@@ -19,9 +19,7 @@ use guildhall_domain::{
     limits,
     mcp_servers::{AuthClientOrigin, AuthStatus, McpServer, tested},
     mcp_signin::{
-        Failure, Flow, NewClient, Phase, Step, address, disclosure,
-        metadata::{AuthMethod, Challenge},
-        next,
+        Failure, Flow, NewClient, Phase, Step, address, disclosure, metadata::Challenge, next,
     },
     outcome::{Fault, Thing},
     settings::PUBLIC_URL,
@@ -32,11 +30,12 @@ use guildhall_store::{
     mcp_signins::{self as rows, Kept, KeptFlow},
     sessions, settings,
 };
-use guildhall_world::{mcp::McpError, oauth::Client, tokens};
+use guildhall_world::{mcp::McpError, oauth::KeptClient, tokens};
 
-use self::secrets::{Asked, KeptClient};
+pub(crate) use self::secrets::wants_wider;
+use self::secrets::{Asked, Wider, close_client};
 pub use self::{
-    pages::{Answer, Finished, Opening, SigninPage},
+    pages::{Finished, Opening, SigninPage},
     refreshing::Refreshing,
 };
 use crate::{
@@ -179,11 +178,15 @@ impl Hall {
     }
 
     /// Asks the server once whether it takes the stored token; one it does not take is forgotten,
-    /// unless it only allows too little.
+    /// unless it only allows too little. One that a call wanted more of is not asked about: the
+    /// check lists the tools, which it may well allow.
     async fn check_signin(&self, agent: &Agent, server: &McpServer) -> Result<Checked> {
         let Some(bearer) = self.mcp_bearer(agent.id, server).await? else {
             return Ok(Checked::Unknown);
         };
+        if let Some(wider) = self.wider(agent.id, server).await? {
+            return Ok(Checked::Refused(wider.scope));
+        }
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
         let checked = self.ask_with(agent, &server.connection, bearer, within);
         let wanted = match checked.await? {
@@ -197,6 +200,15 @@ impl Hall {
         };
         let scope = wanted.and_then(|header| Challenge::read(&header).scope);
         Ok(Checked::Refused(scope))
+    }
+
+    async fn wider(&self, agent: AgentId, server: &McpServer) -> Result<Option<Wider>> {
+        let (seal, server) = (self.inner.seal.clone(), server.clone());
+        let seen = self
+            .store()
+            .read(move |db| secrets::granted(db, &seal, (agent, &server.name), &server))
+            .await?;
+        Ok(seen.value.and_then(|granted| granted.wider))
     }
 
     /// How a sign-in stands. `name` may be [`ANY_SERVER`].
@@ -265,18 +277,7 @@ impl Hall {
         client: NewClient,
     ) -> Result<()> {
         client.check()?;
-        let kept = KeptClient {
-            client: Client {
-                method: match client.secret {
-                    Some(_) => AuthMethod::Basic,
-                    None => AuthMethod::None,
-                },
-                id: client.id,
-                secret: client.secret,
-            },
-            issuer: String::new(),
-            redirect_uri: String::new(),
-        };
+        let kept = KeptClient::typed(client);
         self.replace_client(agent, name, Some(kept)).await
     }
 
@@ -316,7 +317,7 @@ impl Hall {
                 }
                 let origin = client.as_ref().map(|_| AuthClientOrigin::Manual);
                 let client = client
-                    .map(|client| client.close(&seal, place))
+                    .map(|client| close_client(&client, &seal, place))
                     .transpose()?;
                 let kept = Kept {
                     url: address_text(&standing.server),

@@ -10,10 +10,7 @@ use guildhall_domain::{
     ids::MessageId,
     limits,
     mcp_servers::{AuthClientOrigin, McpServer},
-    mcp_signin::{
-        Failure, Flow, Phase, Step, address, disclosure,
-        metadata::{AuthMethod, is_same_issuer},
-    },
+    mcp_signin::{Answer, Failure, Flow, Phase, Step, address, disclosure},
     outcome::Thing,
 };
 use guildhall_store::{
@@ -21,7 +18,7 @@ use guildhall_store::{
     mcp_signins::{self as rows, Kept, KeptFlow},
 };
 use guildhall_world::{
-    oauth::{Access, Client, Found, Talk, authorization_url, pkce},
+    oauth::{KeptClient, Own, Talk, pkce},
     seal::Seal,
     tokens,
 };
@@ -31,7 +28,7 @@ use super::{
     address_text, base,
     connecting::connect,
     end, fail,
-    secrets::{Asked, Granted, KeptClient, Opened},
+    secrets::{Asked, Granted, Opened, close_client, open_client},
     stepped,
 };
 use crate::{Hall, mcp_servers};
@@ -66,19 +63,6 @@ pub enum Opening {
     Failed(Failure),
 }
 
-/// What the authorization server answered.
-#[derive(Clone, Debug, Default)]
-pub struct Answer {
-    /// What it was sent.
-    pub state: Option<String>,
-    /// What buys a token.
-    pub code: Option<String>,
-    /// Who it is.
-    pub iss: Option<String>,
-    /// Why it gives none.
-    pub error: Option<String>,
-}
-
 /// What came of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finished {
@@ -100,11 +84,11 @@ struct Accepted {
 }
 
 /// What was prepared for a person to be sent away.
-struct Prepared {
+struct Leaving {
     opened: Opened,
     state: String,
-    /// A client that was registered for it.
-    registered: Option<KeptClient>,
+    /// A client that is new.
+    new_client: Option<KeptClient>,
 }
 
 impl Hall {
@@ -155,7 +139,7 @@ impl Hall {
                 let server = mcp_servers::existing(db, &seal, agent, Some(name))?.server;
                 let stored = rows::find(db, agent, name)?.and_then(|row| row.client);
                 let stored = stored.and_then(|(origin, sealed)| {
-                    Some((origin, KeptClient::open(&seal, (agent, name), &sealed)?))
+                    Some((origin, open_client(&seal, (agent, name), &sealed)?))
                 });
                 Ok((kept, asked, server, stored, base(db, &own)?))
             })
@@ -188,55 +172,41 @@ impl Hall {
         scope: Option<String>,
         stored: Option<(AuthClientOrigin, KeptClient)>,
         base: &str,
-    ) -> Result<Result<Prepared, Failure>> {
+    ) -> Result<Result<Leaving, Failure>> {
         let url = address(&server.connection)?;
         let outgoing = self.outgoing().await?;
         let redirect_uri = format!("{base}/api/oauth/callback");
-        let asking = async {
-            let talk = Talk::about(&outgoing, &url).await?;
-            let found = talk.discover(&url, scope).await?;
-            let (origin, kept, is_new) =
-                client(&talk, &found, stored, (base, &redirect_uri)).await?;
-            Ok((found, origin, kept, is_new))
-        };
-        let (found, origin, kept, is_new) = match asking.await {
-            Ok(known) => known,
-            Err(why) => return Ok(Err(why)),
+        let document = base.starts_with("https://");
+        let document = document.then(|| format!("{base}/api/oauth/client"));
+        let own = Own {
+            stored,
+            redirect_uri: &redirect_uri,
+            document: document.as_deref(),
         };
         let pkce = pkce()?;
         let (state, cookie) = (tokens::mint("")?.reveal(), tokens::mint("")?.reveal());
-        let location = authorization_url(
-            &found.metadata,
-            &kept.client,
-            (&redirect_uri, &state),
-            &pkce,
-            (&found.resource, found.scope.as_deref()),
-        );
-        let location = match location {
-            Ok(location) => location,
+        let asking = async {
+            let talk = Talk::about(&outgoing, &url).await?;
+            talk.prepare((&url, scope), own, (&state, &pkce)).await
+        };
+        let prepared = match asking.await {
+            Ok(prepared) => prepared,
             Err(why) => return Ok(Err(why)),
         };
         let opened = Opened {
-            location: location.into(),
+            location: prepared.location.into(),
             cookie,
             verifier: pkce.verifier,
             redirect_uri,
-            issuer: found.metadata.issuer.clone(),
-            says_issuer: found
-                .metadata
-                .authorization_response_iss_parameter_supported,
-            access: Access {
-                client: kept.client.clone(),
-                token_endpoint: found.metadata.token_endpoint,
-                revocation_endpoint: found.metadata.revocation_endpoint,
-                resource: found.resource,
-            },
-            origin,
+            issuer: prepared.issuer,
+            says_issuer: prepared.says_issuer,
+            access: prepared.access,
+            origin: prepared.origin,
         };
-        Ok(Ok(Prepared {
+        Ok(Ok(Leaving {
             opened,
             state,
-            registered: is_new.then_some(kept),
+            new_client: prepared.new_client,
         }))
     }
 
@@ -245,7 +215,7 @@ impl Hall {
         &self,
         kept: KeptFlow,
         asked: Asked,
-        prepared: Result<Prepared, Failure>,
+        prepared: Result<Leaving, Failure>,
     ) -> Result<Opening> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
@@ -257,10 +227,10 @@ impl Hall {
                     let opened = opened.ok_or(Refusal::NotFound(Thing::Signin))?;
                     return Ok(sent(&opened, &standing.flow, now));
                 }
-                let Prepared {
+                let Leaving {
                     opened,
                     state,
-                    registered,
+                    new_client,
                 } = match prepared {
                     Ok(prepared) => prepared,
                     Err(why) => {
@@ -268,7 +238,7 @@ impl Hall {
                         return Ok(Opening::Failed(why));
                     }
                 };
-                if let Some(client) = registered {
+                if let Some(client) = new_client {
                     keep_client(tx, &seal, &standing.flow, &client, opened.origin)?;
                 }
                 let mut flow = standing.flow;
@@ -344,7 +314,7 @@ impl Hall {
                     return Ok(Err(Finished::Unknown));
                 }
                 let target = target(tx, &seal, &kept.flow)?;
-                let code = match (answered(&answer, &opened), &target) {
+                let code = match (answer.code(&opened.issuer, opened.says_issuer), &target) {
                     (_, None) => Err(Failure::TargetChanged),
                     (code, Some(_)) => code,
                 };
@@ -356,7 +326,7 @@ impl Hall {
                         Ok(Ok(Box::new(Accepted {
                             kept,
                             opened,
-                            code,
+                            code: code.to_owned(),
                             agent,
                             server,
                         })))
@@ -396,6 +366,7 @@ impl Hall {
         let granted = bought.ok().map(|tokens| Granted {
             access: opened.access,
             tokens,
+            wider: None,
         });
         let came = granted.zip(listed);
         let (seal, now) = (self.inner.seal.clone(), self.now());
@@ -450,46 +421,6 @@ fn sent(opened: &Opened, flow: &Flow, now: Moment) -> Opening {
     }
 }
 
-/// The client that asks, where it comes from, and whether it is new: the one a person typed, else
-/// our own metadata's address, else one that is registered.
-async fn client(
-    talk: &Talk,
-    found: &Found,
-    stored: Option<(AuthClientOrigin, KeptClient)>,
-    (base, redirect_uri): (&str, &str),
-) -> Result<(AuthClientOrigin, KeptClient, bool), Failure> {
-    let metadata = &found.metadata;
-    let unbound = |client: Client| KeptClient {
-        client,
-        issuer: metadata.issuer.clone(),
-        redirect_uri: redirect_uri.to_owned(),
-    };
-    match stored {
-        Some((AuthClientOrigin::Manual, mut kept)) => {
-            kept.client.method = metadata.auth_method(kept.client.secret.is_some());
-            return Ok((AuthClientOrigin::Manual, kept, false));
-        }
-        Some((AuthClientOrigin::Registered, kept))
-            if is_same_issuer(&kept.issuer, &metadata.issuer)
-                && kept.redirect_uri == redirect_uri =>
-        {
-            return Ok((AuthClientOrigin::Registered, kept, false));
-        }
-        Some(_) | None => {}
-    }
-    if base.starts_with("https://") && metadata.client_id_metadata_document_supported {
-        let client = Client {
-            id: format!("{base}/api/oauth/client"),
-            secret: None,
-            method: AuthMethod::None,
-        };
-        return Ok((AuthClientOrigin::Metadata, unbound(client), true));
-    }
-    let scope = found.scope.as_deref();
-    let client = talk.register(metadata, redirect_uri, scope).await?;
-    Ok((AuthClientOrigin::Registered, unbound(client), true))
-}
-
 fn keep_client(
     tx: &mut Tx<'_>,
     seal: &Seal,
@@ -502,25 +433,11 @@ fn keep_client(
     let before = before.filter(|before| before.url == flow.url);
     let kept = Kept {
         url: flow.url.clone(),
-        client: Some((origin, client.close(seal, of)?)),
+        client: Some((origin, close_client(client, seal, of)?)),
         access: before.as_ref().and_then(|before| before.access.clone()),
         expires_at: before.and_then(|before| before.expires_at),
     };
     rows::put(tx, flow.agent_id, &flow.name, &kept)
-}
-
-/// The code of an answer, if it may be used.
-fn answered(answer: &Answer, opened: &Opened) -> Result<String, Failure> {
-    let is_from = |iss: &String| is_same_issuer(iss, &opened.issuer);
-    match &answer.iss {
-        Some(iss) if !is_from(iss) => return Err(Failure::IssuerMismatch),
-        None if opened.says_issuer => return Err(Failure::IssuerMismatch),
-        Some(_) | None => {}
-    }
-    match (&answer.error, &answer.code) {
-        (None, Some(code)) if !code.is_empty() => Ok(code.clone()),
-        _ => Err(Failure::Refused),
-    }
 }
 
 /// The agent and entry a sign-in is for, if they still are what they were.

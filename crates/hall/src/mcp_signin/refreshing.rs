@@ -251,7 +251,7 @@ impl Hall {
                 let Some(talk) = hall.talk(&server).await else {
                     return;
                 };
-                let Granted { access, tokens } = granted;
+                let Granted { access, tokens, .. } = granted;
                 // A server that takes a refresh token back takes its access tokens with it.
                 for token in tokens.refresh.iter().chain([&tokens.access]) {
                     if let Err(why) = talk.revoke(&access, token).await {

@@ -6,28 +6,17 @@ use guildhall_domain::{
     mcp_servers::{AuthClientOrigin, McpServer, ServerName},
 };
 use guildhall_store::{
-    Rx,
+    Rx, Tx,
     mcp_signins::{self as rows, Kept},
 };
 use guildhall_world::{
-    oauth::{Access, Client, Tokens},
+    oauth::{Access, KeptClient, Tokens},
     seal::{Place, Seal},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Whose sign-in it is.
-pub(super) type Of<'a> = (AgentId, &'a ServerName);
-
-/// A client, and where it counts.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct KeptClient {
-    /// The client.
-    pub(super) client: Client,
-    /// Who registered it; `""` for one that a person typed.
-    pub(super) issuer: String,
-    /// Where it comes back to; `""` for one that a person typed.
-    pub(super) redirect_uri: String,
-}
+pub(crate) type Of<'a> = (AgentId, &'a ServerName);
 
 /// Tokens, and where they come from.
 #[derive(Clone, Serialize, Deserialize)]
@@ -36,6 +25,16 @@ pub(super) struct Granted {
     pub(super) access: Access,
     /// The tokens.
     pub(super) tokens: Tokens,
+    /// What a use of them wanted beyond what they allow; `None` while they allow enough.
+    #[serde(default)]
+    pub(super) wider: Option<Wider>,
+}
+
+/// More than some tokens allow.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Wider {
+    /// The scope that was wanted, if the server said which.
+    pub(super) scope: Option<String>,
 }
 
 /// What is secret of a sign-in on its way.
@@ -68,14 +67,12 @@ pub(super) struct Opened {
     pub(super) origin: AuthClientOrigin,
 }
 
-impl KeptClient {
-    pub(super) fn close(&self, seal: &Seal, of: Of<'_>) -> Result<Vec<u8>, Fault> {
-        close(seal, &place(b"client", of), self)
-    }
+pub(super) fn close_client(client: &KeptClient, seal: &Seal, of: Of<'_>) -> Result<Vec<u8>, Fault> {
+    close(seal, &place(b"client", of), client)
+}
 
-    pub(super) fn open(seal: &Seal, of: Of<'_>, sealed: &[u8]) -> Option<Self> {
-        open(seal, &place(b"client", of), sealed)
-    }
+pub(super) fn open_client(seal: &Seal, of: Of<'_>, sealed: &[u8]) -> Option<KeptClient> {
+    open(seal, &place(b"client", of), sealed)
 }
 
 impl Granted {
@@ -88,8 +85,8 @@ impl Granted {
     pub(super) fn rotated(self, new: Tokens) -> Self {
         let refresh = new.refresh.or(self.tokens.refresh);
         Self {
-            access: self.access,
             tokens: Tokens { refresh, ..new },
+            ..self
         }
     }
 
@@ -136,6 +133,28 @@ pub(super) fn granted_by(
         return None;
     }
     open(seal, &place(b"access", of), kept.access.as_deref()?)
+}
+
+/// Notes that the tokens of an entry allow too little, so that the next sign-in asks for more.
+pub(crate) fn wants_wider(
+    tx: &mut Tx<'_>,
+    seal: &Seal,
+    of: Of<'_>,
+    server: &McpServer,
+    scope: Option<String>,
+) -> Result<()> {
+    let Some(before) = rows::find(tx, of.0, of.1)? else {
+        return Ok(());
+    };
+    let Some(mut granted) = granted_by(seal, of, server, &before) else {
+        return Ok(());
+    };
+    granted.wider = Some(Wider { scope });
+    let kept = Kept {
+        access: Some(granted.close(seal, of)?),
+        ..before
+    };
+    rows::put(tx, of.0, of.1, &kept)
 }
 
 fn place<'a>(field: &'a [u8], (agent, name): Of<'a>) -> PlaceOf {

@@ -16,10 +16,15 @@ use axum::{
     },
     response::IntoResponse,
 };
-use guildhall_domain::{Refusal, callers::OwnerInteractive, mcp_signin::Failure, outcome::Thing};
+use guildhall_domain::{
+    Refusal,
+    callers::OwnerInteractive,
+    mcp_signin::{Answer, Failure},
+    outcome::Thing,
+};
 use guildhall_hall::{
     Hall,
-    mcp_signin::{Answer, Finished, Opening, SigninPage},
+    mcp_signin::{Finished, Opening, SigninPage},
 };
 use serde_json::{Value, json};
 

@@ -58,3 +58,26 @@ async fn a_connection_shows_the_token_of_today_and_ends_with_the_sign_in() {
         "Bearer canary-access-3"
     );
 }
+
+#[tokio::test]
+async fn a_call_that_wants_more_than_the_sign_in_allows_leads_to_a_wider_one() {
+    let scene = Scene::signed_in().await;
+    let session = sessions::open(&scene.t.owner(), &scene.ada, json!({})).await;
+    scene.t.bind_tokens(&scene.ada, &text(&session["id"]));
+    let params = json!({"name": "read", "arguments": {}});
+    scene.place.wants_scope(Some("tools write"));
+    let refused = told(&scene.ada, "web", "tools/call", params.clone()).await;
+    assert_eq!(refused["result"]["isError"], true, "{refused}");
+    assert_eq!(scene.entry().await["authStatus"], "needs-auth");
+    // The tools can still be listed with the token there is, which says nothing of calls.
+    let started = scene.start(&scene.ada).await;
+    assert_eq!(started["alreadyConnected"], false);
+    let away = scene.sent(&started).await;
+    assert_eq!(away.parameter("scope"), "tools+write");
+    scene.place.wants_scope(None);
+    assert_eq!(scene.back(&away, "code=wide").await.status, 200);
+    let answer = told(&scene.ada, "web", "tools/call", params).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+    let started = scene.start(&scene.ada).await;
+    assert_eq!(started["alreadyConnected"], true);
+}

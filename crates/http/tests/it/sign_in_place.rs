@@ -33,6 +33,8 @@ struct Inner {
     /// The access tokens that count.
     tokens: HashSet<String>,
     given: usize,
+    /// The scope that a call of a tool wants and no token has.
+    wider: Option<String>,
     /// In how many seconds tokens end.
     expires_in: u64,
 }
@@ -110,6 +112,11 @@ impl Place {
     /// Tokens that are given from now on end in so many seconds.
     pub(crate) fn tokens_end_in(&self, seconds: u64) {
         self.inner.lock().unwrap().expires_in = seconds;
+    }
+
+    /// Calls of tools want a scope that no token has, or no longer.
+    pub(crate) fn wants_scope(&self, scope: Option<&str>) {
+        self.inner.lock().unwrap().wider = scope.map(str::to_owned);
     }
 
     /// No token counts any more.
@@ -245,6 +252,12 @@ fn tools(place: &Inner, asked: &Asked, origin: &str) -> (String, String) {
         ("200 OK".to_owned(), whole.to_string())
     };
     match message["method"].as_str() {
+        Some("tools/call") if let Some(scope) = &place.wider => {
+            let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+            let head = format!("403 Forbidden\r\nwww-authenticate: {challenge}");
+            (head, String::new())
+        }
+        Some("tools/call") => ok(json!({"content": [{"type": "text", "text": "done"}]})),
         Some("initialize") => ok(json!({
             "protocolVersion": message["params"]["protocolVersion"],
             "capabilities": {"tools": {}}, "serverInfo": {"name": "place", "version": "1"},

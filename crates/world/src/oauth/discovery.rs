@@ -5,8 +5,8 @@ use bytes::Bytes;
 use guildhall_domain::mcp_signin::{
     Failure,
     metadata::{
-        AuthMethod, Challenge, ResourceMetadata, ServerMetadata, is_of, is_same_issuer,
-        issuer_places, resource_places,
+        AuthMethod, Challenge, ResourceMetadata, ServerMetadata, is_at_origin, is_of,
+        is_same_issuer, issuer_places, resource_places,
     },
 };
 use http::{HeaderValue, Method, StatusCode, header::ACCEPT, header::WWW_AUTHENTICATE};
@@ -41,7 +41,8 @@ impl Talk {
                 let issuer = own.authorization_servers.first();
                 let issuer = issuer.ok_or(Failure::NoSigninSupport)?;
                 let url = self.checked(issuer)?;
-                let found = self.issuer(&url, issuer).await?;
+                let is_theirs = |told: &str| is_same_issuer(told, issuer);
+                let found = self.issuer(&url, is_theirs).await?;
                 found.ok_or(Failure::NoSigninSupport)?
             }
             None => self.of_origin(server, challenge.is_some()).await?,
@@ -107,8 +108,13 @@ impl Talk {
         Ok(None)
     }
 
-    /// What an authorization server says of itself.
-    async fn issuer(&self, url: &Url, issuer: &str) -> Result<Option<ServerMetadata>, Failure> {
+    /// What an authorization server says of itself; `is_theirs` says whether it may have the
+    /// name it gives itself.
+    async fn issuer(
+        &self,
+        url: &Url,
+        is_theirs: impl Fn(&str) -> bool,
+    ) -> Result<Option<ServerMetadata>, Failure> {
         for place in issuer_places(url) {
             let Some(body) = self.json(&place).await? else {
                 continue;
@@ -116,7 +122,7 @@ impl Talk {
             let Ok(metadata) = serde_json::from_slice::<ServerMetadata>(&body) else {
                 continue;
             };
-            return match is_same_issuer(&metadata.issuer, issuer) {
+            return match is_theirs(&metadata.issuer) {
                 true => Ok(Some(metadata)),
                 false => Err(Failure::NoSigninSupport),
             };
@@ -131,8 +137,9 @@ impl Talk {
         origin.set_path("/");
         origin.set_query(None);
         origin.set_fragment(None);
-        let issuer = origin.origin().ascii_serialization();
-        if let Some(metadata) = self.issuer(&origin, &issuer).await? {
+        // Nobody named it before, so that it may lie below a path there.
+        let is_theirs = |told: &str| is_at_origin(told, &origin);
+        if let Some(metadata) = self.issuer(&origin, is_theirs).await? {
             return Ok(metadata);
         }
         // Whoever asks for no token has no such places either.
