@@ -85,11 +85,14 @@ pub fn greeting(said: Said<'_>, asked: &str) -> Value {
     answer
 }
 
-/// What a client asks as the server is asked it: without what the client says of itself.
+/// What a client asks as the server is asked it: without what the client says of itself, and
+/// without answers to questions, which only people give.
 pub fn asked(params: Value) -> Option<Value> {
     let Value::Object(mut members) = params else {
         return None;
     };
+    members.remove("inputResponses");
+    members.remove("requestState");
     if let Some(Value::Object(meta)) = members.get_mut("_meta") {
         meta.retain(|name, _| !name.starts_with(OWN_MEMBERS) && name != "progressToken");
         if meta.is_empty() {
@@ -183,6 +186,10 @@ mod tests {
         let bare = json!({"name": "x", "_meta": {"progressToken": 1}});
         assert_eq!(asked(bare), Some(json!({"name": "x"})));
         assert_eq!(asked(Value::Null), None);
+        // An agent answers no question that a server puts to a person.
+        let forged = json!({"name": "x", "requestState": "s",
+            "inputResponses": {"sure": {"action": "accept", "content": {}}}});
+        assert_eq!(asked(forged), Some(json!({"name": "x"})));
     }
 
     #[test]

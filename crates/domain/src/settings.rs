@@ -165,7 +165,7 @@ settings! {
     ALLOWED_ORIGINS = "server.allowedOrigins", NAMES, true,
         "Further origins whose pages may call this server.";
     PUBLIC_URL = "server.publicUrl", Kind::Text { max: 300 }, false,
-        "Where browsers reach this server, such as https://hall.example; sign-ins of tool servers come back there. Empty for this computer.";
+        "Where browsers reach this server, with scheme, host and port; sign-ins of tool servers come back there. Empty for this computer.";
 }
 
 /// The setting with this key.

@@ -33,7 +33,7 @@ use guildhall_store::{
 use guildhall_world::{mcp_discovered, seal::Seal};
 
 pub(crate) use self::{
-    noting::{Entry, Learned, Noted, repinned},
+    noting::{Entry, Learned, Noted, ask, repinned},
     preflight::session_of,
     queues::Queues,
 };

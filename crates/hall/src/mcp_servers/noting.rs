@@ -205,7 +205,7 @@ fn take_over(
 }
 
 /// Asks the owner whether the entry may go on as it is now.
-fn ask(
+pub(crate) fn ask(
     tx: &mut Tx<'_>,
     digests: &Digests,
     agent: &Agent,

@@ -5,7 +5,7 @@ use guildhall_domain::{
     Moment, Result,
     ids::{AuthorId, MessageId, SessionId},
     mcp_servers::{
-        AuthClientOrigin, AuthKind, AuthStatus, McpServer, Status, Tested, Trigger,
+        AuthClientOrigin, AuthKind, AuthStatus, Differing, McpServer, Status, Tested, Trigger,
         next as next_status, tested,
     },
     mcp_signin::Step,
@@ -17,7 +17,7 @@ use guildhall_store::{
     mcp_signins::{self as rows, Kept, KeptFlow},
     messages, sessions,
 };
-use guildhall_world::seal::Seal;
+use guildhall_world::{digests::Digests, seal::Seal};
 
 use super::{Finished, end, rewrite, secrets::Granted};
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
 /// Keeps the tokens, and notes that the server takes them.
 pub(super) fn connect(
     tx: &mut Tx<'_>,
-    seal: &Seal,
+    (seal, digests): (&Seal, &Digests),
     (mut kept, origin): (KeptFlow, AuthClientOrigin),
     (granted, tools): (Granted, Vec<ToolDefinition>),
     (message, now): (MessageId, Moment),
@@ -50,12 +50,19 @@ pub(super) fn connect(
     server.auth_status = Some(AuthStatus::Connected);
     server.auth_client_origin = Some(origin);
     let mut found = Tested {
-        tools: Some(tools),
+        tools: Some(tools.clone()),
         ..Tested::default()
     };
     let approved = server_rows::tools(tx, agent, &name)?;
     let pinned = tested::listed(server, &mut found, approved.as_deref(), now)?;
-    signed_in(server);
+    if found.pin_changed {
+        // What it has for those who signed in, nobody has approved.
+        let differing = Differing::tools(&approved.unwrap_or_default(), &tools)?;
+        let agent = mcp_servers::registered(tx, agent)?;
+        mcp_servers::ask(tx, digests, &agent, server, &differing, now)?;
+    } else {
+        signed_in(server);
+    }
     kept.flow.tool_count = found
         .tools
         .as_ref()
@@ -64,14 +71,14 @@ pub(super) fn connect(
     if let Some(tools) = pinned {
         server_rows::set_tools(tx, agent, &name, &tools)?;
     }
-    let session = kept.flow.session_id;
+    let session = kept.flow.session_id.filter(|_| !found.pin_changed);
     end(tx, kept, Step::Connected, now)?;
     let woken = tell(tx, session, name.as_str(), (message, now))?;
     Ok((Finished::Connected(name.as_str().to_owned()), woken))
 }
 
 /// An entry whose sign-in connected.
-fn signed_in(server: &mut McpServer) {
+pub(super) fn signed_in(server: &mut McpServer) {
     if let Some(status) = next_status(server.status, Trigger::SignedIn, server.facts()) {
         server.status = status;
         server.status_detail = None;

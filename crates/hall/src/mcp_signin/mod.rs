@@ -131,6 +131,7 @@ impl Hall {
                     let address = address(&standing.server.connection)?;
                     let base = base(tx, &url)?;
                     if is_connected {
+                        take_again(tx, &seal, (id, standing), now)?;
                         return Ok(Started {
                             flow_id: None,
                             ticket: None,
@@ -427,6 +428,24 @@ fn stepped(from: Phase, step: Step) -> Result<Phase, Fault> {
     let to = next(from, step);
     let why = || format!("{step:?} cannot follow {from:?}");
     to.ok_or_else(|| Fault::broken("moving a sign-in", why()))
+}
+
+/// Takes a sign-in up again that the server takes, after all: an entry may have been told
+/// otherwise meanwhile.
+fn take_again(
+    tx: &mut Tx<'_>,
+    seal: &guildhall_world::seal::Seal,
+    (agent, standing): (AgentId, KeptServer),
+    now: Moment,
+) -> Result<()> {
+    let of = (agent, &standing.server.name);
+    if secrets::granted(tx, seal, of, &standing.server)?.is_none() {
+        return Ok(());
+    }
+    let mut after = standing.clone();
+    after.server.auth_status = Some(AuthStatus::Connected);
+    connecting::signed_in(&mut after.server);
+    rewrite(tx, seal, agent, (standing, after), now)
 }
 
 /// An entry without tokens; `had_some` says whether it had any.

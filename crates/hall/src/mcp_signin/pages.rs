@@ -370,6 +370,7 @@ impl Hall {
         });
         let came = granted.zip(listed);
         let (seal, now) = (self.inner.seal.clone(), self.now());
+        let digests = self.inner.digests.clone();
         let message = Self::new_id(MessageId::from_bytes);
         let (finished, woken) = self
             .store()
@@ -383,7 +384,7 @@ impl Hall {
                 match came.filter(|_| is_there) {
                     Some((granted, tools)) => connect(
                         tx,
-                        &seal,
+                        (&seal, &digests),
                         (kept, opened.origin),
                         (granted, tools),
                         (message, now),

@@ -81,3 +81,43 @@ async fn a_call_that_wants_more_than_the_sign_in_allows_leads_to_a_wider_one() {
     let started = scene.start(&scene.ada).await;
     assert_eq!(started["alreadyConnected"], true);
 }
+
+#[tokio::test]
+async fn a_sign_in_that_the_server_takes_after_all_is_taken_up_again() {
+    let scene = Scene::signed_in().await;
+    let session = sessions::open(&scene.t.owner(), &scene.ada, json!({})).await;
+    scene.t.bind_tokens(&scene.ada, &text(&session["id"]));
+    scene.place.answers("/mcp", 401, json!({}));
+    let refused = tools(&scene).await;
+    assert_eq!(refused["error"]["data"]["code"], "NEEDS_SIGN_IN");
+    assert_eq!(scene.entry().await["status"], "needsSignIn");
+    scene.place.answers_as_usual("/mcp");
+    let started = scene.start(&scene.ada).await;
+    assert_eq!(started["alreadyConnected"], true);
+    let now = scene.entry().await;
+    assert_eq!(
+        (&now["status"], &now["authStatus"]),
+        (&json!("ready"), &json!("connected"))
+    );
+    assert_eq!(tools(&scene).await["result"]["tools"][0]["name"], "read");
+}
+
+#[tokio::test]
+async fn what_a_server_has_for_those_who_signed_in_is_held_against_what_was_approved() {
+    let scene = Scene::signed_in().await;
+    let path = format!("{}/signin", scene.server());
+    let _: Value = scene.t.owner().delete(&path).await.ok(200);
+    scene.place.rewords("another one");
+    let started = scene.start(&scene.ada).await;
+    let away = scene.sent(&started).await;
+    assert_eq!(scene.back(&away, "code=good").await.status, 200);
+    let now = scene.entry().await;
+    assert_eq!(
+        (&now["status"], &now["authStatus"]),
+        (&json!("needsApproval"), &json!("connected"))
+    );
+    let question = text(&now["approvalId"]);
+    let path = format!("/api/approvals/{question}");
+    let card = scene.t.owner().get(&path).await.ok(200);
+    assert_eq!(card["kind"], "repin");
+}

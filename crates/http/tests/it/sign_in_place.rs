@@ -37,6 +37,8 @@ struct Inner {
     wider: Option<String>,
     /// In how many seconds tokens end.
     expires_in: u64,
+    /// What its tool is said to do.
+    tool: String,
 }
 
 /// The place.
@@ -89,6 +91,11 @@ impl Place {
         inner.answers.insert(path.to_owned(), (status, body));
     }
 
+    /// Answers as usual at `path` again.
+    pub(crate) fn answers_as_usual(&self, path: &str) {
+        self.inner.lock().unwrap().answers.remove(path);
+    }
+
     /// The metadata of the authorization server with some fields changed.
     pub(crate) fn says(&self, changes: &Value) {
         self.says_at("/.well-known/oauth-authorization-server", changes);
@@ -117,6 +124,11 @@ impl Place {
     /// Calls of tools want a scope that no token has, or no longer.
     pub(crate) fn wants_scope(&self, scope: Option<&str>) {
         self.inner.lock().unwrap().wider = scope.map(str::to_owned);
+    }
+
+    /// Says something else of its tool.
+    pub(crate) fn rewords(&self, tool: &str) {
+        tool.clone_into(&mut self.inner.lock().unwrap().tool);
     }
 
     /// No token counts any more.
@@ -263,7 +275,7 @@ fn tools(place: &Inner, asked: &Asked, origin: &str) -> (String, String) {
             "capabilities": {"tools": {}}, "serverInfo": {"name": "place", "version": "1"},
         })),
         Some("tools/list") => ok(json!({"tools": [
-            {"name": "read", "description": "r", "inputSchema": {"type": "object"}},
+            {"name": "read", "description": place.tool, "inputSchema": {"type": "object"}},
         ]})),
         Some(_) if message["id"].is_null() => ("202 Accepted".to_owned(), String::new()),
         _ => {

@@ -1,6 +1,7 @@
 //! What both transports over HTTP have in common: the address with its headers, what a status
 //! means, and a stream of events.
 
+use guildhall_domain::mcp_servers::tested::is_bearer;
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, USER_AGENT, WWW_AUTHENTICATE},
@@ -77,14 +78,18 @@ impl Site {
     }
 }
 
-/// The challenge of an answer that wants another sign-in, `""` when a 401 has none.
+/// The challenge of an answer that wants another sign-in, `""` when a 401 has none. A 403 wants
+/// one only where it says that the scope is what is missing.
 pub(super) fn challenge<B>(answer: &Response<B>) -> Option<String> {
     let status = answer.status();
     let challenge = answer.headers().get(WWW_AUTHENTICATE);
     let challenge = challenge.and_then(|value| value.to_str().ok());
     match challenge {
+        Some(challenge) if status == StatusCode::UNAUTHORIZED => Some(challenge.to_owned()),
         Some(challenge)
-            if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN =>
+            if status == StatusCode::FORBIDDEN
+                && is_bearer(challenge)
+                && challenge.contains("insufficient_scope") =>
         {
             Some(challenge.to_owned())
         }
@@ -127,5 +132,29 @@ impl EventStream {
                 None => return Ok(None),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_403_wants_a_wider_sign_in_only_where_it_says_so() {
+        let answer = |status: u16, told: Option<&str>| {
+            let mut answer = Response::builder().status(status);
+            if let Some(told) = told {
+                answer = answer.header(WWW_AUTHENTICATE, told);
+            }
+            challenge(&answer.body(()).unwrap())
+        };
+        let scope = r#"Bearer error="insufficient_scope", scope="a""#;
+        assert_eq!(answer(403, Some(scope)).as_deref(), Some(scope));
+        for told in [None, Some("Basic"), Some(r#"Bearer error="access_denied""#)] {
+            assert_eq!(answer(403, told), None, "{told:?}");
+        }
+        assert_eq!(answer(401, Some("Basic")).as_deref(), Some("Basic"));
+        assert_eq!(answer(401, None).as_deref(), Some(""));
+        assert_eq!(answer(500, Some(scope)), None);
     }
 }
