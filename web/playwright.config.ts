@@ -5,11 +5,14 @@ const isRoot = process.getuid?.() === 0;
 export default defineConfig({
   testDir: 'tests',
   testMatch: '*.spec.ts',
-  // Every test starts a server of its own; two cores carry one such pair well.
-  workers: 1,
+  // Every test starts a server of its own and waits for its page most of the time.
+  workers: 2,
   timeout: 60_000,
   expect: { timeout: 10_000 },
-  reporter: [['list']],
+  // A log may be cut short, so it names what failed, not what held.
+  reporter: process.env.CI ? 'dot' : 'list',
+  // What held only when it was tried again is named as flaky at the end of the log.
+  retries: process.env.CI ? 1 : 0,
   forbidOnly: true,
   use: {
     browserName: 'chromium',

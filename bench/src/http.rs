@@ -159,15 +159,29 @@ impl Head {
 
 /// A GET as bytes.
 pub(crate) fn get(server: SocketAddr, path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nHost: {server}\r\n\r\n").into_bytes()
+    get_with(server, path, "")
+}
+
+/// A GET with further lines in its head, each with its end.
+pub(crate) fn get_with(server: SocketAddr, path: &str, lines: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nHost: {server}\r\n{lines}\r\n").into_bytes()
 }
 
 /// A POST with a JSON body as bytes.
 pub(crate) fn post(server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
+    with_json("POST", server, path, body)
+}
+
+/// A PUT with a JSON body as bytes.
+pub(crate) fn put(server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
+    with_json("PUT", server, path, body)
+}
+
+fn with_json(method: &str, server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
     let body = body.to_string();
     let length = body.len();
     format!(
-        "POST {path} HTTP/1.1\r\nHost: {server}\r\nContent-Type: application/json\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: {server}\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\n\r\n{body}"
     )
     .into_bytes()

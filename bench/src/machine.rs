@@ -40,6 +40,87 @@ pub(crate) fn disk_syncs(folder: &Path, span: Duration) -> Result<Times> {
     Ok(times)
 }
 
+/// How long two syncs take together: of a new file of 4 KiB in `folder`, and of the folder once the
+/// file took an older one's place. Nothing else is timed.
+pub(crate) fn file_and_folder_syncs(folder: &Path, span: Duration) -> Result<Times> {
+    let (new, old) = (folder.join("sync-probe-new"), folder.join("sync-probe"));
+    let entry = File::open(folder)?;
+    let page = [7; PAGE_BYTES];
+    let mut times = Times::default();
+    let end = Instant::now() + span;
+    while Instant::now() < end {
+        let mut file = File::create(&new)?;
+        file.write_all(&page)?;
+        let began = Instant::now();
+        file.sync_all()?;
+        let of_file = began.elapsed();
+        std::fs::rename(&new, &old)?;
+        let began = Instant::now();
+        entry.sync_all()?;
+        times.push(of_file + began.elapsed());
+    }
+    std::fs::remove_file(old)?;
+    Ok(times)
+}
+
+/// How long a process and all that descend from it had a core so far; of those that ended
+/// nothing is known.
+pub(crate) fn processor_time(process: u32) -> Result<Duration> {
+    processor_time_of(&family(process)?)
+}
+
+/// The same without the process itself.
+pub(crate) fn processor_time_of_descendants(process: u32) -> Result<Duration> {
+    let mut family = family(process)?;
+    family.retain(|one| *one != process);
+    processor_time_of(&family)
+}
+
+/// A process and all that descend from it.
+fn family(process: u32) -> Result<Vec<u32>> {
+    let mut parents = Vec::new();
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        // What ended meanwhile has no parent to tell of.
+        if let Some(number) = number
+            && let Ok([parent, ..]) = stat(number)
+        {
+            parents.push((number, u32::try_from(parent)?));
+        }
+    }
+    let mut family = vec![process];
+    let mut next = 0;
+    while let Some(parent) = family.get(next).copied() {
+        let children = parents.iter().filter(|(_, of)| *of == parent);
+        family.extend(children.map(|(child, _)| *child));
+        next += 1;
+    }
+    Ok(family)
+}
+
+fn processor_time_of(processes: &[u32]) -> Result<Duration> {
+    let times = processes.iter().filter_map(|one| stat(*one).ok());
+    let ticks: u64 = times.map(|[_, own, system]| own + system).sum();
+    let a_second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_secs_f64(ticks as f64 / a_second as f64))
+}
+
+/// A process's parent, and for how many ticks its program and the system on its behalf had a core.
+fn stat(process: u32) -> Result<[u64; 3]> {
+    let line = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name in parentheses may hold anything; behind it and the state stand numbers.
+    let (_, words) = line.rsplit_once(')').ok_or("a process has no name")?;
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let number = |at: usize| -> Result<u64> {
+        let word = words.get(at).ok_or("a process says too little of itself")?;
+        Ok(word.parse()?)
+    };
+    Ok([number(1)?, number(11)?, number(12)?])
+}
+
 /// What the figures were measured on, without the machine's name.
 pub(crate) fn description(folder: &Path) -> Value {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);

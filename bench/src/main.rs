@@ -9,17 +9,22 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
+mod browser;
 mod commands;
+mod directories;
 mod exports;
 mod filling;
 mod frames;
 mod http;
 mod machine;
 mod measure;
+mod nginx;
 mod pages;
 mod posts;
 mod rooms;
+mod saves;
 mod searches;
+mod served;
 mod server;
 mod sessions;
 mod starts;
@@ -38,6 +43,7 @@ use std::{
 use commands::Commands;
 use filling::Filling;
 use guildhall_domain::ids::RoomId;
+use guildhall_world::chromium::{self, Places};
 use measure::Span;
 use server::House;
 use sessions::Sessions;
@@ -98,6 +104,8 @@ struct Ask {
     server: PathBuf,
     /// The stripped build, whose size is told.
     dist: Option<PathBuf>,
+    /// The program that files and previews are measured beside.
+    nginx: Option<PathBuf>,
     /// Where the data folders go, on the disk to be measured; removed at the end.
     folder: PathBuf,
     scale: Scale,
@@ -106,12 +114,13 @@ struct Ask {
 
 impl Ask {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self> {
-        let (mut server, mut dist, mut folder) = (None, None, None);
+        let (mut server, mut dist, mut nginx, mut folder) = (None, None, None, None);
         let (mut scale, mut is_json) = (Scale::FULL, false);
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--server" => server = words.next().map(PathBuf::from),
                 "--dist" => dist = words.next().map(PathBuf::from),
+                "--nginx" => nginx = words.next().map(PathBuf::from),
                 "--folder" => folder = words.next().map(PathBuf::from),
                 "--quick" => scale = Scale::QUICK,
                 "--json" => is_json = true,
@@ -121,6 +130,7 @@ impl Ask {
         Ok(Self {
             server: server.ok_or("--server names no program")?,
             dist,
+            nginx,
             folder: folder.ok_or("--folder names no folder")?,
             scale,
             is_json,
@@ -235,6 +245,11 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     say("tool servers");
     let tools = tool_servers::measure(&few.copy_to(folder.join("tools"))?, scale).await?;
 
+    let files_house = few.copy_to(folder.join("files"))?;
+    files.extend(of_files(&files_house, ask.nginx.as_deref(), scale).await?);
+
+    files.extend(of_browser(&few.copy_to(folder.join("browser"))?).await?);
+
     say("sessions and turns");
     let sessions = of_sessions(few.copy_to(folder.join("sessions"))?, scale).await?;
 
@@ -245,6 +260,49 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     all.extend(tools);
     all.extend(rows);
     Ok(all)
+}
+
+/// The rows about the files of home, in a house of their own.
+async fn of_files(house: &House, nginx: Option<&Path>, scale: &Scale) -> Result<Vec<Row>> {
+    let server = house.start()?;
+    let mut rows = Vec::new();
+    match nginx {
+        Some(nginx) => {
+            say("files and previews");
+            rows.extend(served::measure(house, &server, nginx, scale).await?);
+        }
+        None => eprintln!(
+            "  left out: files and previews beside nginx, which is not installed \
+             (on Debian: `apt-get install nginx-light`)"
+        ),
+    }
+    say("directories and saves");
+    rows.push(directories::listing(house, &server, scale).await?);
+    rows.push(saves::by_one(house, &server, scale).await?);
+    server.stop()?;
+    Ok(rows)
+}
+
+/// The rows about the local browser, in a house of its own.
+async fn of_browser(house: &House) -> Result<Vec<Row>> {
+    let path = std::env::var_os("PATH");
+    let places = Places {
+        path,
+        ..Places::default()
+    };
+    match chromium::executable(&places) {
+        Ok(chromium) => {
+            say("the local browser");
+            browser::measure(house, &chromium).await
+        }
+        Err(_) => {
+            eprintln!(
+                "  left out: the local browser, for want of Chromium \
+                 (on Debian: `apt-get install chromium`)"
+            );
+            Ok(Vec::new())
+        }
+    }
 }
 
 /// The rows about sessions with agents, in a house of their own.

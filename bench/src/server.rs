@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use guildhall_world::chromium::can_be_sandboxed;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Result;
@@ -85,6 +86,7 @@ impl House {
             .env_remove("CLAUDE_CONFIG_DIR")
             .env_remove("CODEX_HOME")
             .env("GUILDHALL_LOG", "warn")
+            .envs((!can_be_sandboxed()).then_some(("GUILDHALL_BROWSER_NO_SANDBOX", "1")))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -119,6 +121,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Bytes of memory it holds now.
     pub(crate) fn resident_bytes(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;

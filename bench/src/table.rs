@@ -11,6 +11,8 @@ pub(crate) enum Amount {
     PerSecond(f64),
     /// Milliseconds.
     Millis(f64),
+    /// Microseconds.
+    Micros(f64),
     /// Units of 1,024 bytes.
     Kib(f64),
     /// Units of 1,024 × 1,024 bytes.
@@ -26,6 +28,7 @@ impl Amount {
         match self {
             Self::PerSecond(value)
             | Self::Millis(value)
+            | Self::Micros(value)
             | Self::Kib(value)
             | Self::Mib(value)
             | Self::Mb(value)
@@ -37,6 +40,7 @@ impl Amount {
         match self {
             Self::PerSecond(_) => "/s",
             Self::Millis(_) => "ms",
+            Self::Micros(_) => "µs",
             Self::Kib(_) => "KiB",
             Self::Mib(_) => "MiB",
             Self::Mb(_) => "MB",

@@ -79,7 +79,8 @@ export class House {
 
   async close(): Promise<void> {
     await this.kill();
-    rmSync(this.dir, { recursive: true, force: true });
+    // What it started ends with it, a moment later.
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
   /** Only in mode `login`, and only before there is an account. */
@@ -104,6 +105,10 @@ export class House {
   async patch<Body>(path: string, body: unknown): Promise<Body> {
     const asked = { method: 'PATCH', headers: { 'content-type': 'application/json', ...this.headers }, body: JSON.stringify(body) };
     return this.#answer<Body>(await fetch(this.url + path, asked));
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.#answer(await fetch(this.url + path, { method: 'DELETE', headers: this.headers }));
   }
 
   async team(): Promise<Room> {
@@ -131,6 +136,12 @@ export class House {
   async streams(): Promise<number> {
     const text = await (await fetch(`${this.url}/metrics`)).text();
     return Number(/^guildhall_streams_open(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? Number.NaN);
+  }
+
+  /** How many requests the server has answered so far with this method and class of status. */
+  async answered(method: string, status: '2xx' | '4xx'): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    return Number(new RegExp(`^guildhall_requests_total\\{class="${status}",method="${method}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN);
   }
 
   #discovered(child: ChildProcess): boolean {

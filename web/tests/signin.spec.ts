@@ -1,4 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from '@playwright/test';
+import type { CanvasDocument } from '../src/api/types';
+import { openSession } from './at-work';
 import { composer, expect, live, say, test, texts, type House } from './house';
 import { expectAccessible, looks } from './looks';
 
@@ -211,6 +215,43 @@ test('what one person left unsent is not shown to the next one of this browser',
   await page.getByLabel('The new password again').fill(BEN.password);
   await page.getByRole('button', { name: 'Use this password' }).click();
   await expect(composer(page)).toHaveValue('');
+});
+
+test('who is not the owner saves a file on a canvas too, and hears of the saves of others there', async ({ house, windows }) => {
+  await owned(house);
+  const { invitePassword } = await house.post<{ invitePassword: string }>('/api/auth/accounts', { email: BEN.email, displayName: BEN.displayName });
+  await house.patch('/api/settings', { 'files.people': 'boundary' });
+  const folder = house.folder('project');
+  const file = join(folder, 'notes.txt');
+  writeFileSync(file, 'one');
+  const session = await openSession(house, 'project');
+  const { id } = await house.post<CanvasDocument>(`/api/sessions/${session.id}/canvas`, { content: { type: 'file', sourcePath: file } });
+  const address = `/sessions/${session.id}?doc=${id}`;
+
+  const ada = await windows.open(address, { live: false });
+  await signIn(ada, OWNER);
+  await live(ada);
+  const ben = await windows.open(address, { live: false, at: second(house) });
+  await signIn(ben, { email: BEN.email, password: invitePassword });
+  await ben.getByLabel('New password', { exact: true }).fill(BEN.password);
+  await ben.getByLabel('The new password again').fill(BEN.password);
+  await ben.getByRole('button', { name: 'Use this password' }).click();
+  await live(ben);
+
+  const write = async (page: Page, words: string) => {
+    const text = page.getByRole('textbox', { name: /^Text of/ });
+    await text.click();
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.keyboard.type(words);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+  };
+  await write(ben, ' two');
+  await expect.poll(() => readFileSync(file, 'utf8')).toBe('one two');
+  await expect(ada.getByText('Ben changed this file after you opened it.')).toBeVisible();
+  await ada.getByRole('button', { name: 'Show it as it is now' }).click();
+  await write(ada, ' three');
+  await expect.poll(() => readFileSync(file, 'utf8')).toBe('one two three');
+  await expect(ben.getByText('Ada Lovelace changed this file after you opened it.')).toBeVisible();
 });
 
 for (const look of looks) {

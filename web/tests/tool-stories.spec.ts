@@ -89,6 +89,9 @@ test('a person signs in with a tool server, the next turn uses it, and signing o
   await expect(notes).toContainText('not signed in');
   await expect(notes.getByRole('button', { name: 'Sign in with notes' })).toBeVisible();
   await expect.poll(() => guarded.tokens, 'the token is given back').toEqual([]);
+  // It stands among what waits for a person.
+  await page.goto(`${house.url}/asks`);
+  await expect(page.getByRole('listitem', { name: 'notes of' }).getByRole('button', { name: 'Sign in with notes' })).toBeVisible();
   await send(house, session, use('notes', 'recall', { topic: 'the fern' }));
   await page.goto(`${house.url}/sessions/${session.id}`);
   await expect(page.locator('[data-message]')).toHaveCount(4);
@@ -117,6 +120,7 @@ for (const look of looks) {
     await house.post(path, { name: 'notes', connection: { transport: 'http', url: guarded.url } });
     const page = await windows.open('/asks', { ...look, clicked: guarded.origin });
     await expect(pending(page)).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Sign in with notes' })).toBeVisible();
     await expectAccessible(page, 'the wish');
     await page.goto(`${house.url}/agents/${session.agentId}/mcp`);
     await page.getByRole('button', { name: 'Sign in with notes' }).click();

@@ -26,6 +26,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut generator = tools::cargo(&["run", "--release", "--package", GENERATOR, "--"]);
     generator.arg("--server").arg(&server);
     generator.arg("--folder").arg(folder);
+    if let Some(nginx) = tools::nginx() {
+        generator.arg("--nginx").arg(nginx);
+    }
     if options.is_quick {
         generator.arg("--quick");
     } else {

@@ -15,8 +15,10 @@ use crate::{agents, counterparts, pinned, run, step, tools, web};
 /// Names the server for the page's tests.
 const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
 
-/// The features of the tests: with the real agents and the foreign servers.
+/// The features of the tests: with the real agents, the foreign servers, and the hooks that end a
+/// save at each of its steps.
 pub(crate) const FEATURES: &str = "guildhall/real-agents,guildhall/real-servers,\
+    guildhall/fault-hooks,\
     guildhall-http/real-servers,guildhall-fake-llm/real-agents,guildhall-world/real-servers";
 
 /// What is built, and what is tested of it.
@@ -45,6 +47,8 @@ const AGENTS_AT_ONCE: &str = "2";
 pub(crate) fn run() -> Result<()> {
     tools::check_node()?;
     let chromium = tools::chromium()?;
+    tools::python()?;
+    tools::display()?;
     pinned::install(&agents::SHELF)?;
     pinned::install(&counterparts::SHELF)?;
     web::run()?;
@@ -62,11 +66,17 @@ fn rust_tests() -> Result<Counts> {
         nextest
             .args(SELECTION)
             .args(["--no-fail-fast", "--filterset", &others]);
+        if is_kept_in_a_log() {
+            nextest.args(["--status-level", "fail", "--final-status-level", "flaky"]);
+        }
         step::run_counted("tests: crates", &mut nextest, Runner::Nextest)?
     } else {
         let mut test = tools::cargo(&["test"]);
         test.args(SELECTION)
             .args(["--no-fail-fast", "--", "--skip", WITH_AGENTS]);
+        if is_kept_in_a_log() {
+            test.arg("--quiet");
+        }
         step::run_counted("tests: crates", &mut test, Runner::Cargo)?
     };
     let mut doc = tools::cargo(&["test", "--workspace", "--doc"]);
@@ -113,6 +123,12 @@ fn page_tests(server: &Path, chromium: &Path) -> Result<Counts> {
         .env(SERVER_VARIABLE, server)
         .env(tools::CHROMIUM_VARIABLE, chromium);
     Ok(counts + step::run_counted("page: browser", &mut browser, Runner::Playwright)?)
+}
+
+/// Whether the output is a log that may be cut short: it should hold what failed, not what held.
+/// The tests of the page ask the same in their configuration.
+fn is_kept_in_a_log() -> bool {
+    std::env::var_os("CI").is_some()
 }
 
 /// Whether `web/package.json` has a script called `name`.

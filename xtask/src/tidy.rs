@@ -11,6 +11,7 @@ mod machine_paths;
 mod module_docs;
 mod names;
 mod outside_paths;
+mod promises;
 mod rust;
 mod shell_and_unsafe;
 mod tree;
@@ -66,6 +67,10 @@ const RULES: &[Rule] = &[
     Rule {
         name: "nothing outside",
         check: outside_paths::check,
+    },
+    Rule {
+        name: "promises",
+        check: promises::check,
     },
 ];
 

@@ -140,7 +140,9 @@ pub(crate) fn chromium() -> Result<PathBuf> {
         return Ok(found);
     }
     if may_install() {
-        install_chromium()?;
+        // With a font to draw with.
+        let packages = ["chromium", "fonts-dejavu-core", "fonts-noto-color-emoji"];
+        install("Chromium", &packages)?;
     }
     chromium_on_path().ok_or_else(|| {
         Failure::new(format!(
@@ -148,6 +150,71 @@ pub(crate) fn chromium() -> Result<PathBuf> {
              or set {CHROMIUM_VARIABLE} to its path"
         ))
     })
+}
+
+/// Finds Python 3, whose `http.server` a test looks at; on Debian as root, installs it when it is
+/// missing.
+///
+/// # Errors
+/// One sentence that says what to install, or which step of the installation failed.
+pub(crate) fn python() -> Result<PathBuf> {
+    const NAME: &str = "python3";
+    if on_path(NAME).is_none() && may_install() {
+        install("Python", &[NAME])?;
+    }
+    on_path(NAME).ok_or_else(|| {
+        Failure::new(
+            "Python 3 is needed for a test of previews: install it \
+             (on Debian: `apt-get install python3`)",
+        )
+    })
+}
+
+/// Finds what the tests of the browser's own window look at it with, an X server that needs no
+/// monitor first of all; on Debian as root, installs what is missing.
+///
+/// # Errors
+/// One sentence that says what to install, or which step of the installation failed.
+pub(crate) fn display() -> Result<()> {
+    /// Each program with its package.
+    const PROGRAMS: [(&str, &str); 3] = [
+        ("Xvfb", "xvfb"),
+        ("xwininfo", "x11-utils"),
+        ("xdotool", "xdotool"),
+    ];
+    let missing = || {
+        let missing = PROGRAMS.iter().filter(|(name, _)| on_path(name).is_none());
+        missing.map(|(_, package)| *package).collect::<Vec<_>>()
+    };
+    if !missing().is_empty() && may_install() {
+        install("a display for tests", &missing())?;
+    }
+    match missing().join(" ") {
+        none if none.is_empty() => Ok(()),
+        packages => Err(Failure::new(format!(
+            "the tests of the browser's own window need more: install it \
+             (on Debian: `apt-get install {packages}`)"
+        ))),
+    }
+}
+
+/// Finds nginx, which files and previews are measured beside; on Debian as root, installs it when it
+/// is missing. Without it the benchmark leaves those rows out, and says so.
+pub(crate) fn nginx() -> Option<PathBuf> {
+    const NAME: &str = "nginx";
+    /// Where Debian keeps it, which is on root's search path alone.
+    const PLACE: &str = "/usr/sbin/nginx";
+    let found = || {
+        let place = PathBuf::from(PLACE);
+        on_path(NAME).or_else(|| Some(place).filter(|place| place.is_file()))
+    };
+    if found().is_none()
+        && may_install()
+        && let Err(failure) = install(NAME, &["nginx-light"])
+    {
+        println!("{failure}");
+    }
+    found()
 }
 
 /// The first Chromium on the search path.
@@ -163,12 +230,11 @@ fn may_install() -> bool {
     is_debian && on_path("apt-get").is_some() && is_root()
 }
 
-/// Installs Chromium and a font to draw with.
-fn install_chromium() -> Result<()> {
+/// Installs packages of Debian.
+fn install(what: &str, packages: &[&str]) -> Result<()> {
     step::run("package lists", apt_get().arg("update"))?;
-    let packages = ["chromium", "fonts-dejavu-core", "fonts-noto-color-emoji"];
     step::run(
-        "Chromium",
+        what,
         apt_get()
             .args(["install", "-y", "--no-install-recommends"])
             .args(packages),

@@ -221,6 +221,30 @@ impl ForAgent {
     }
 }
 
+/// The owner at this computer itself: no agent, nobody who may be one, and nothing that hands on
+/// what somebody elsewhere asks. Source: contract 1.5, owner-here; 7.1.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnerHere(Caller);
+
+impl OwnerHere {
+    /// Lets `caller` through; `is_here` says that it came to this computer's own name from this
+    /// computer, and by way of nobody.
+    ///
+    /// # Errors
+    /// [`Refusal::OwnerHereOnly`].
+    pub fn admit(caller: Caller, is_here: bool) -> Result<Self, Refusal> {
+        if caller.identity != Identity::Owner || caller.is_in_doubt || !is_here {
+            return Err(Refusal::OwnerHereOnly);
+        }
+        settled(&caller).map_or(Ok(Self(caller)), Err)
+    }
+
+    /// Who came through.
+    pub fn caller(&self) -> &Caller {
+        &self.0
+    }
+}
+
 fn humans_only(caller: &Caller) -> Option<Refusal> {
     (!caller.is_human()).then_some(Refusal::HumansOnly)
 }
@@ -388,5 +412,43 @@ mod tests {
         for (caller, expected) in rows() {
             assert_eq!(verdicts(caller), expected, "{caller:?}");
         }
+    }
+
+    #[test]
+    fn the_owner_is_here_alone_and_beyond_doubt() {
+        let owner = Caller {
+            identity: Identity::Owner,
+            author: AuthorId::from_bytes([1; 16]),
+            credential: Credential::Loopback,
+            is_invited: false,
+            is_in_doubt: false,
+        };
+        let refused = |caller, is_here| OwnerHere::admit(caller, is_here).err();
+        assert_eq!(refused(owner, true), None);
+        assert_eq!(refused(owner, false), Some(Refusal::OwnerHereOnly));
+        for other in [
+            Caller {
+                is_in_doubt: true,
+                ..owner
+            },
+            Caller {
+                identity: Identity::Agent(AgentId::from_bytes([2; 16])),
+                ..owner
+            },
+            Caller {
+                identity: Identity::Person(AccountId::from_bytes([3; 16])),
+                ..owner
+            },
+        ] {
+            assert_eq!(refused(other, true), Some(Refusal::OwnerHereOnly));
+        }
+        let invited = Caller {
+            is_invited: true,
+            ..owner
+        };
+        assert_eq!(
+            refused(invited, true),
+            Some(Refusal::PasswordChangeRequired)
+        );
     }
 }

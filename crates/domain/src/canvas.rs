@@ -10,6 +10,7 @@ use crate::{
     Moment, Refusal,
     authors::empty_as_none,
     events::Scope,
+    files::documents::{Binding, Incarnation},
     ids::{AuthorId, DocumentId, EntryId, RoomId, SessionId},
     limits,
 };
@@ -154,6 +155,9 @@ pub struct CanvasDocument {
     /// The entry its thread begins with.
     #[serde(with = "empty_as_none")]
     pub thread_root_entry_id: Option<EntryId>,
+    /// The binding to its physical file; `None` for one without a file. Source: contract 6.5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
 }
 
 impl CanvasDocument {
@@ -188,6 +192,7 @@ impl CanvasDocument {
             opened_at: now,
             last_active_at: now,
             thread_root_entry_id: None,
+            incarnation: None,
         }
     }
 
@@ -227,6 +232,17 @@ impl CanvasDocument {
         }
         self.rev += u64::from(change.is_some());
         change
+    }
+
+    /// Shows that it is bound to its file otherwise, or to another one, or to none.
+    pub fn bind(&mut self, binding: Option<&Binding>) {
+        self.incarnation = binding.map(|binding| binding.incarnation.clone());
+    }
+
+    /// Its file was read anew, and was another one.
+    pub fn rebind(&mut self, binding: &Binding) {
+        self.bind(Some(binding));
+        self.rev += 1;
     }
 
     /// Begins its thread.

@@ -10,8 +10,10 @@ use crate::{
     agents::Agent,
     approvals::{Approval, ApprovalState},
     authors::Author,
+    browser::told as browser,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
     entries::Entry,
+    files::{Digest, Via, documents::Incarnation},
     ids::{
         AccountId, AgentId, ApprovalId, AuthorId, DocumentId, EntryId, KeyId, MessageId, RoomId,
         SessionId, SessionTurnId, TokenId,
@@ -27,6 +29,7 @@ use crate::{
     transcript::{TextKind, ToolCall},
     turns::Turn,
     usage::Usage,
+    workbench::PreviewEnd,
 };
 
 pub use filing::{Audience, Filing, Scope};
@@ -143,6 +146,44 @@ pub enum Event {
         scope: CanvasScope,
         /// Why it is gone.
         reason: ClosedReason,
+    },
+    /// A file was saved.
+    FileSaved {
+        /// Its canonical path.
+        path: String,
+        /// What it held, as SHA-256.
+        previous_hash: Digest,
+        /// What it holds.
+        hash: Digest,
+        /// Bytes it holds.
+        size: u64,
+        /// Who saved it.
+        by: AuthorId,
+        /// By which route.
+        via: Via,
+    },
+    /// A canvas document was saved.
+    DocSaved {
+        /// The canvas it stands on; the frame's scope says so, and the data does not.
+        #[serde(skip, default = "no_canvas")]
+        scope: CanvasScope,
+        /// Which document.
+        document_id: DocumentId,
+        /// The client's id of the save.
+        event_id: String,
+        /// Its number in the incarnation, from 1.
+        doc_seq: u64,
+        /// The binding it was saved in.
+        incarnation: Incarnation,
+        /// What the file held, as SHA-256.
+        previous_file_hash: Digest,
+        /// What it holds.
+        file_hash: Digest,
+    },
+    /// Somebody made a folder.
+    DirectoryCreated {
+        /// Its absolute path, without links.
+        path: String,
     },
     /// Somebody got an account.
     AccountCreated {
@@ -414,6 +455,38 @@ pub enum Event {
     McpSigninRequired(mcp_signin::Required),
     /// A sign-in with a tool server is over.
     McpSigninResolved(mcp_signin::Resolved),
+    /// A dev server can be looked at.
+    PreviewOpened {
+        /// The dev server's port.
+        port: u16,
+        /// Where the preview is.
+        listen_port: u16,
+    },
+    /// A dev server can no longer be looked at.
+    PreviewClosed {
+        /// The dev server's port.
+        port: u16,
+        /// Where the preview was.
+        listen_port: u16,
+        /// Why it is gone.
+        reason: PreviewEnd,
+    },
+    /// The local browser runs.
+    BrowserOpened(browser::Opened),
+    /// The local browser can be used.
+    BrowserConnected(browser::Connected),
+    /// The local browser was closed.
+    BrowserClosed(browser::Closed),
+    /// The local browser did not come up, or ended by itself.
+    BrowserFailed(browser::Failed),
+    /// A tab of the local browser is shared with a session.
+    BrowserShared(browser::Shared),
+    /// No tab of the local browser is shared with a session any more.
+    BrowserUnshared(browser::Unshared),
+    /// Agents' tools for the local browser are refused, or no longer.
+    BrowserPaused(browser::Paused),
+    /// An agent did something in the local browser.
+    BrowserAgentAction(browser::AgentAction),
 }
 
 /// Who changed a session's mode.
@@ -431,6 +504,11 @@ pub enum ChangedBy {
 /// The room of an event that was read back, which stands in its scope alone.
 const fn nowhere() -> RoomId {
     RoomId::from_bytes([0; 16])
+}
+
+/// The canvas of an event that was read back, which stands in its scope alone.
+const fn no_canvas() -> CanvasScope {
+    CanvasScope::Room(nowhere())
 }
 
 impl Event {
@@ -455,6 +533,9 @@ impl Event {
             Self::ReadCursor(_) => "read_cursor",
             Self::CanvasDocument { .. } => "canvas_document",
             Self::CanvasDocumentClosed { .. } => "canvas_document_closed",
+            Self::FileSaved { .. } => "file_saved",
+            Self::DocSaved { .. } => "doc_saved",
+            Self::DirectoryCreated { .. } => "directory_created",
             Self::AccountCreated { .. } => "account_created",
             Self::AccountRemoved { .. } => "account_removed",
             Self::PasswordChanged { .. } => "password_changed",
@@ -493,6 +574,16 @@ impl Event {
             Self::McpServerPinned(_) => "mcp_server_pinned",
             Self::McpSigninRequired(_) => "mcp_signin_required",
             Self::McpSigninResolved(_) => "mcp_signin_resolved",
+            Self::PreviewOpened { .. } => "preview_opened",
+            Self::PreviewClosed { .. } => "preview_closed",
+            Self::BrowserOpened(_) => "browser_opened",
+            Self::BrowserConnected(_) => "browser_connected",
+            Self::BrowserClosed(_) => "browser_closed",
+            Self::BrowserFailed(_) => "browser_failed",
+            Self::BrowserShared(_) => "browser_shared",
+            Self::BrowserUnshared(_) => "browser_unshared",
+            Self::BrowserPaused(_) => "browser_paused",
+            Self::BrowserAgentAction(_) => "browser_agent_action",
         }
     }
 }

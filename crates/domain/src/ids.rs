@@ -95,6 +95,10 @@ ids! {
     SignInId;
     /// One sign-in of a person with a tool server, from its link to its end.
     FlowId;
+    /// One process of the local browser.
+    ConnectionId;
+    /// A tab of the local browser; never what the browser calls it itself.
+    TabId;
 }
 
 #[cfg(test)]

@@ -386,3 +386,147 @@ pub const OAUTH_CLIENT_ID_CHARS: RangeInclusive<usize> = 1..=512;
 pub const OAUTH_CLIENT_SECRET_CHARS_MAX: usize = 4_096;
 /// Seconds a sign-in that is over can still be asked about: 1 d. Ours.
 pub const SIGNIN_FLOW_KEPT_S: i64 = 86_400;
+
+/// Values of the JSON of one body, each of which takes up to 640 bytes of memory. Ours.
+pub const JSON_VALUES_MAX: usize = 40_000;
+
+/// Bytes of a file that is read or saved as text: 10 MiB. Source: contract 6.3.
+pub const FILE_SIZE_MAX: u64 = 10 << 20;
+/// Bytes of a file whose hash is told to a save that does not fit it: 64 MiB. Ours.
+pub const FILE_HASHED_MAX: u64 = 64 << 20;
+/// Things done with people's files at one moment. Ours, as the next two.
+pub const FILES_AT_ONCE_MAX: usize = 32;
+/// Texts of files that are read and sent at one moment, each up to 60 MiB as JSON.
+pub const FILE_TEXTS_AT_ONCE_MAX: usize = 16;
+/// Seconds either waits for its place.
+pub const FILES_WAIT_MAX_S: u64 = 5;
+/// Bytes of the body of a save: 32 MiB. Source: contract 6.4.
+pub const FILE_SAVE_BODY_MAX: usize = 32 << 20;
+/// Saves that wait for the gate. Source: contract 6.6, as the next three.
+pub const GATE_QUEUE_MAX: usize = 1_024;
+/// Files that one operation locks.
+pub const GATE_KEYS_MAX: usize = 16;
+/// Seconds an operation waits for the gate.
+pub const GATE_WAIT_MAX_S: u64 = 30;
+/// Seconds an identity counts as the file's after our own save gave it another one: 7 d.
+pub const LINEAGE_KEEP_S: i64 = 7 * 86_400;
+/// Characters of the id of a document in a save. Source: contract 6.5.
+pub const DOCUMENT_ID_CHARS_MAX: usize = 200;
+
+/// Entries of a folder that are listed. Source: contract 6.2.
+pub const DIRECTORY_ENTRIES_MAX: usize = 5_000;
+/// Characters of the name of a new folder. Source: contract 6.2.
+pub const FOLDER_NAME_CHARS_MAX: usize = 64;
+/// Entries of a tree of files. Source: contract 6.3, as the next.
+pub const TREE_ENTRIES_MAX: usize = 10_000;
+/// Levels of a tree of files.
+pub const TREE_DEPTH: RangeInclusive<u64> = 1..=5;
+/// Bytes of the paths that one listing or tree tells: 4 MiB. Ours, as the next.
+pub const LISTING_BYTES_MAX: usize = 4 << 20;
+/// Bytes of all the `.gitignore` files that one tree is held against: 256 KiB.
+pub const GITIGNORE_BYTES_MAX: u64 = 256 << 10;
+
+/// Seconds the address of a served folder or preview counts: 30 min. Source: contract 6.7.
+pub const SIGN_TTL_S: i64 = 1_800;
+/// Previews that are listened for at a time. Source: contract 6.9, as the next seven.
+pub const PREVIEW_LISTENERS_MAX: usize = 64;
+/// Seconds without request and open connection after which a preview is closed: 30 min.
+pub const PREVIEW_IDLE_S: u64 = 1_800;
+/// Open connections of one preview.
+pub const PREVIEW_SOCKETS_MAX: usize = 128;
+/// Those of them that left HTTP for a WebSocket.
+pub const PREVIEW_UPGRADED_MAX: usize = 64;
+/// Seconds one half of a WebSocket through a preview outlives the other.
+pub const PREVIEW_HALF_MAX_S: u64 = 10;
+/// Milliseconds each loopback address of a dev server gets to take a connection.
+pub const UPSTREAM_CONNECT_MS: u64 = 500;
+/// Seconds a dev server may take to begin its answer, once it has the request.
+pub const UPSTREAM_HEAD_MAX_S: u64 = 30;
+/// Milliseconds within which a port that is probed takes a connection.
+pub const PROBE_MS: u64 = 1_000;
+
+/// Tabs of the local browser. Source: contract 7.2–7.8, as all `BROWSER_` and `CDP_` below.
+pub const BROWSER_TABS_MAX: usize = 20;
+/// Characters of a tab's address, and of one that is asked for.
+pub const BROWSER_URL_CHARS_MAX: usize = 2_048;
+/// Characters of a tab's title.
+pub const BROWSER_TITLE_CHARS_MAX: usize = 512;
+/// Milliseconds for which changes are collected before the revision moves.
+pub const BROWSER_STATE_COALESCE_MS: u64 = 100;
+/// Seconds from the start of the process to its first tab.
+pub const BROWSER_LAUNCH_MAX_S: u64 = 20;
+/// Seconds between the wish to close and the kill.
+pub const BROWSER_CLOSE_GRACE_S: u64 = 5;
+/// Seconds without viewer and share after which an embedded browser is closed: 30 min.
+pub const BROWSER_IDLE_CLOSE_S: u64 = 1_800;
+/// Seconds an answer to open may be held, see RFC 7240 `wait`.
+pub const BROWSER_OPEN_WAIT_S_MAX: u64 = 60;
+/// Seconds an answer of the browser may take; a ping without one is a crash.
+pub const CDP_CALL_MAX_S: u64 = 10;
+/// Bytes of one message of the browser: 64 MiB.
+pub const CDP_MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Messages in a row that do not parse, after which the browser counts as crashed.
+pub const CDP_GARBAGE_MESSAGES_MAX: usize = 10;
+/// CSS pixels of each side of the embedded page.
+pub const BROWSER_VIEWPORT_PX: RangeInclusive<u32> = 200..=4_096;
+/// Physical pixels of one CSS pixel.
+pub const BROWSER_SCALE: RangeInclusive<f64> = 0.5..=3.0;
+/// Streams that show the browser at a time.
+pub const BROWSER_VIEWERS_MAX: usize = 4;
+/// Bytes of one picture of the stream: 2 MiB; of a screenshot for an agent too.
+pub const BROWSER_FRAME_BYTES_MAX: usize = 2 << 20;
+/// Pictures a viewer has not acknowledged yet.
+pub const BROWSER_FRAMES_IN_FLIGHT: usize = 2;
+/// Seconds without acknowledgement after which a viewer gets no more pictures.
+pub const BROWSER_FRAME_ACK_S: u64 = 10;
+/// Bytes of one message of a viewer: 64 KiB.
+pub const BROWSER_STREAM_MESSAGE_BYTES_MAX: usize = 64 << 10;
+/// Seconds between pings of a stream, and until a pong must have come.
+pub const BROWSER_STREAM_PING_S: u64 = 20;
+/// Seconds until a dialog that nobody answers is dismissed.
+pub const BROWSER_DIALOG_S: u64 = 60;
+/// Seconds until a request for a password that nobody answers is cancelled.
+pub const BROWSER_AUTH_S: u64 = 120;
+/// Characters of a dialog's message and of the answer to it.
+pub const BROWSER_DIALOG_CHARS_MAX: usize = 2_048;
+/// Steps of one input.
+pub const BROWSER_STEPS: RangeInclusive<usize> = 1..=16;
+/// Inputs of one tab that wait.
+pub const BROWSER_INPUT_QUEUE_MAX: usize = 64;
+/// CSS pixels up to which an input has coordinates.
+pub const BROWSER_COORDINATE_MAX: f64 = 4_096.0;
+/// CSS pixels one turn of the wheel may scroll, in either direction.
+pub const BROWSER_WHEEL_MAX: f64 = 16_384.0;
+/// Characters of typed text.
+pub const BROWSER_TEXT_CHARS_MAX: usize = 2_048;
+/// Characters of the name of a key. Ours; the longest of UI Events has 21.
+pub const BROWSER_KEY_CHARS_MAX: usize = 32;
+/// Bytes of the selected text that is copied: 64 KiB.
+pub const BROWSER_SELECTION_BYTES_MAX: usize = 64 << 10;
+/// Milliseconds without human input after which control is free again.
+pub const BROWSER_HUMAN_HOLD_MS: u64 = 1_500;
+/// Milliseconds an agent's action waits for a person.
+pub const BROWSER_AGENT_WAIT_MS: u64 = 10_000;
+/// Actions of agents within [`BROWSER_AGENT_WINDOW_MS`].
+pub const BROWSER_AGENT_ACTIONS_MAX: usize = 20;
+/// Milliseconds within which an agent's actions are counted.
+pub const BROWSER_AGENT_WINDOW_MS: u64 = 10_000;
+/// Bytes of the outline of a page: 64 KiB.
+pub const BROWSER_SNAPSHOT_BYTES_MAX: usize = 64 << 10;
+/// Pixels of the longest side of a screenshot for an agent.
+pub const BROWSER_AGENT_SHOT_PX_MAX: f64 = 1_568.0;
+/// Messages of a page's console that are kept.
+pub const BROWSER_CONSOLE_MAX: usize = 200;
+/// Characters of one of them. Ours.
+pub const BROWSER_CONSOLE_CHARS_MAX: usize = 1_000;
+/// Milliseconds an agent may wait for a text.
+pub const BROWSER_WAIT_MS_MAX: u64 = 10_000;
+/// Values of one choice in a list. Ours.
+pub const BROWSER_OPTIONS_MAX: usize = 64;
+
+/// Seconds a connection is silent before the kernel asks whether the other side is still there.
+pub const KEEPALIVE_AFTER_S: u64 = 60;
+/// Seconds between two such questions; a few without an answer end the connection.
+pub const KEEPALIVE_EVERY_S: u64 = 15;
+/// How often it is asked.
+pub const KEEPALIVE_TRIES: u32 = 4;

@@ -68,6 +68,36 @@ fn a_sign_in_is_wanted_of_the_kind_its_challenge_names() {
 }
 
 #[test]
+fn what_refused_its_own_key_and_takes_it_again_is_ready() {
+    let own = http("http://x", &[("Authorization", "Bearer canary")]);
+    for (connection, challenge, status, auth) in [
+        (
+            http("http://x", &[("X-Key", "k")]),
+            None,
+            Status::Ready,
+            None,
+        ),
+        (own, Some("Bearer"), Status::Ready, None),
+        // Somebody can sign in here, and has to.
+        (
+            http("http://x", &[]),
+            Some("Bearer"),
+            Status::NeedsSignIn,
+            Some(AuthStatus::NeedsAuth),
+        ),
+    ] {
+        let mut entry = server(connection);
+        tested::wants_sign_in(&mut entry, challenge);
+        let mut test = Tested {
+            tools: Some(vec![tool("a", "1")]),
+            ..Tested::default()
+        };
+        tested::listed(&mut entry, &mut test, None, Moment::from_millis(5)).unwrap();
+        assert_eq!((entry.status, entry.auth_status), (status, auth));
+    }
+}
+
+#[test]
 fn what_a_server_says_back_of_its_secrets_is_hidden() {
     let entry = server(http(
         "http://x",

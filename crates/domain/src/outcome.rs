@@ -7,6 +7,7 @@ use crate::{
     Moment,
     approvals::{ApprovalState, Denial, Required},
     canvas::EditLock,
+    files::{Digest, Identity},
     ids::AgentId,
     interactions::{AskOption, Resolution},
     repeats::Answered,
@@ -63,6 +64,8 @@ pub enum Thing {
     Member,
     /// A folder or file.
     Path,
+    /// A preview of a dev server.
+    Preview,
     /// A room.
     Room,
     /// A runtime.
@@ -71,6 +74,8 @@ pub enum Thing {
     Session,
     /// A sign-in with a tool server, or the link to one.
     Signin,
+    /// A tab of the local browser.
+    Tab,
     /// An agent's token.
     Token,
     /// A tool call that waits for a person.
@@ -122,6 +127,17 @@ impl Invalid {
     }
 }
 
+/// A file as it is, for a caller that meant it otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileNow {
+    /// The SHA-256 of what it holds.
+    pub hash: Digest,
+    /// What it holds; `None` when that is no text or too much.
+    pub content: Option<String>,
+    /// Which file it is.
+    pub identity: Identity,
+}
+
 /// Which rule of the handle grammar a text misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleRule {
@@ -154,10 +170,50 @@ pub enum Refusal {
     NotAFile,
     /// A path the file system cannot take; holds the errno's name.
     InvalidPath(&'static str),
+    /// A path with a NUL character.
+    NullByte,
     /// A path outside the allowed folders.
     OutsideBoundary,
     /// The operating system denies the path.
     PermissionDenied,
+    /// A file, or its new content, has more bytes than may be read and saved.
+    FileTooLarge,
+    /// A file with a NUL byte.
+    BinaryFile,
+    /// A file that is not UTF-8.
+    NotUtf8,
+    /// The line is no task-list item.
+    NotACheckbox,
+    /// As many saves wait as may.
+    FileGateFull,
+    /// The file was not free in time.
+    FileGateTimeout,
+    /// Another file took the place of the one that is meant.
+    FileIdentityChanged,
+    /// The file holds something else than the caller saw; holds what it is now.
+    FileConflict(Box<FileNow>),
+    /// The document shows no file, or is of no room or session.
+    DocumentNotChat,
+    /// The document shows another file.
+    DocumentFileMismatch,
+    /// The document was bound to its file anew.
+    DocumentIncarnationChanged,
+    /// The id of a document's save was used for another one.
+    DocEventIdConflict,
+    /// A file of a kind that is not shown.
+    UnsupportedType,
+    /// Something of this name is there already.
+    AlreadyExists,
+    /// A port that is this server's own.
+    PortNotAllowed,
+    /// The token of an address cannot be read: it is none, or was changed.
+    BadToken,
+    /// The token of an address is for something else than this address.
+    WrongScope,
+    /// The token of an address no longer counts.
+    TokenExpired,
+    /// A served page asked for a program that would outlive it.
+    ServiceWorkerRefused,
     /// A permission mode that acts unattended was not acknowledged; holds the mode.
     AutonomyNotAcknowledged(String),
     /// No credential, or one that stands for nobody.
@@ -310,6 +366,36 @@ pub enum Refusal {
     SettingFixed(Vec<String>),
     /// A named limit is reached.
     LimitReached(&'static str),
+    /// Only the owner, at this computer itself and not by way of another, may ask.
+    OwnerHereOnly,
+    /// A page in the local browser asked for what is not for pages.
+    LocalBrowserRefused,
+    /// The local browser is switched off.
+    BrowserDisabled,
+    /// No local browser runs.
+    BrowserNotConnected,
+    /// The local browser is on its way from one state to another.
+    BrowserBusy,
+    /// Another browser uses the profile.
+    BrowserProfileInUse,
+    /// The input was meant for another process or picture of the local browser.
+    BrowserStale,
+    /// The local browser is a window, or is none.
+    BrowserWrongMode,
+    /// The local browser has as many tabs as it may.
+    BrowserTabLimit,
+    /// As many inputs of the tab wait as may.
+    BrowserInputQueueFull,
+    /// The browser gave no answer in time; what was asked for may happen still.
+    BrowserTimeout,
+    /// The tab shows no dialog.
+    BrowserNoDialog,
+    /// The tab asks for no password.
+    BrowserNoAuthRequest,
+    /// As many streams show the local browser as may.
+    BrowserTooManyViewers,
+    /// An address the local browser does not open.
+    BrowserUrlNotAllowed,
     /// This caller asks too often; holds the seconds to wait.
     RateLimited(u64),
     /// This agent reacted too often in this room; holds the seconds to wait.
@@ -338,6 +424,10 @@ pub enum FaultKind {
     StorageFull,
     /// The store is being reopened after a failed commit.
     Unavailable,
+    /// A person's file could not be written; it holds what it held, or all of the new content.
+    FileSave,
+    /// A file or folder of a person's own could not be read or written.
+    FileIo,
 }
 
 /// Something broke: what was being done, and why it failed.

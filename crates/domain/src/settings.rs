@@ -3,7 +3,10 @@
 
 use serde::Serialize;
 
-use crate::{Refusal, limits, outcome::Invalid, rooms::TURN_LIMITS_DEFAULT};
+use crate::{
+    Refusal, browser::Origins, limits, outcome::Invalid, rooms::TURN_LIMITS_DEFAULT,
+    workbench::PreviewPorts,
+};
 
 /// A setting's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -72,6 +75,15 @@ pub enum Kind {
         /// The words; the first is the default.
         words: &'static [&'static str],
     },
+    /// Origins such as `https://example.org`; none unless it is set.
+    Origins {
+        /// Characters of each at most.
+        max: usize,
+        /// Lines at most.
+        count: usize,
+    },
+    /// A range of ports, [`PreviewPorts::DEFAULT`] unless it is set.
+    Ports,
     /// A line of text, empty unless it is set.
     Text {
         /// Characters at most.
@@ -130,6 +142,12 @@ const fn number(min: u64, max: u64, default: u64) -> Kind {
 }
 
 settings! {
+    BROWSER_AGENT_ORIGINS = "browser.agentOrigins", Kind::Origins { max: 300, count: 100 }, false,
+        "The origins agents may open in a shared tab; empty for any. It guides them and confines nothing: pages lead on as they like.";
+    BROWSER_ENABLED = "browser.enabled", Kind::Flag { default: true }, false,
+        "Whether the local browser may be opened; one that is open stays as it is until it is closed.";
+    DEFAULT_DIRECTORY = "files.defaultDirectory", Kind::Text { max: limits::CWD_CHARS_MAX }, false,
+        "The folder in which new work begins, beneath home; empty for home itself.";
     FILES_PEOPLE = "files.people", Kind::Word { words: &["none", "boundary"] }, false,
         "Which files people other than the owner reach: none, or those beneath files.roots.";
     FILES_ROOTS = "files.roots", FOLDERS, true,
@@ -166,6 +184,10 @@ settings! {
         "Further origins whose pages may call this server.";
     PUBLIC_URL = "server.publicUrl", Kind::Text { max: 300 }, false,
         "Where browsers reach this server, with scheme, host and port; sign-ins of tool servers come back there. Empty for this computer.";
+    WORKBENCH_PEOPLE = "workbench.people", Kind::Word { words: &["none", "previews"] }, false,
+        "Whether people other than the owner see dev servers of this computer, whose programs they reach as its user does: none, or previews.";
+    PREVIEW_PORTS = "workbench.previewPorts", Kind::Ports, false,
+        "The ports on which previews of dev servers are shown, at most 64; one that is open stays where it is.";
 }
 
 /// The setting with this key.
@@ -180,8 +202,9 @@ impl Setting {
             Kind::Flag { default } => Value::Flag(default),
             Kind::Number { default, .. } => Value::Number(default),
             Kind::Word { words } => Value::Text(words.first().copied().unwrap_or("").to_owned()),
+            Kind::Ports => Value::Text(PreviewPorts::DEFAULT.to_owned()),
             Kind::Text { .. } => Value::Text(String::new()),
-            Kind::Texts { .. } => Value::Texts(Vec::new()),
+            Kind::Origins { .. } | Kind::Texts { .. } => Value::Texts(Vec::new()),
         }
     }
 
@@ -208,21 +231,35 @@ impl Setting {
             }
             (Kind::Word { words }, Value::Text(word)) if words.contains(&word.as_str()) => Ok(()),
             (Kind::Word { words }, _) => Err(format!("must be one of {}", words.join(", "))),
+            (Kind::Ports, Value::Text(text)) => PreviewPorts::parse(text).map(|_| ()),
             (Kind::Text { max }, Value::Text(text)) => line(text, max),
-            (Kind::Texts { max, count }, Value::Texts(texts)) => {
+            (Kind::Origins { max, count } | Kind::Texts { max, count }, Value::Texts(texts)) => {
                 if texts.len() > count {
                     return Err(format!("must have at most {count} items"));
                 }
-                texts.iter().try_for_each(|text| line(text, max))
+                texts.iter().try_for_each(|text| line(text, max))?;
+                if matches!(self.kind, Kind::Origins { .. }) {
+                    origins(texts)
+                } else {
+                    Ok(())
+                }
             }
             (Kind::Flag { .. }, _) => Err("must be true or false".to_owned()),
             (Kind::Number { .. }, _) => {
                 Err("must be a whole number that is not negative".to_owned())
             }
-            (Kind::Text { .. }, _) => Err("must be text".to_owned()),
-            (Kind::Texts { .. }, _) => Err("must be a list of texts".to_owned()),
+            (Kind::Text { .. } | Kind::Ports, _) => Err("must be text".to_owned()),
+            (Kind::Origins { .. } | Kind::Texts { .. }, _) => {
+                Err("must be a list of texts".to_owned())
+            }
         }
     }
+}
+
+fn origins(texts: &[String]) -> Result<(), String> {
+    let read = Origins::parse(texts.iter().map(String::as_str));
+    read.map(|_| ())
+        .map_err(|text| format!("holds {text:?}, which is no origin such as https://example.org"))
 }
 
 /// Who said what a setting is.
@@ -352,7 +389,20 @@ mod tests {
             (&ALLOWED_HOSTS, Value::Texts(vec!["a".to_owned()]), true),
             (&ALLOWED_HOSTS, Value::Texts(vec!["a\nb".to_owned()]), false),
             (&ALLOWED_HOSTS, text("a"), false),
+            (
+                &BROWSER_AGENT_ORIGINS,
+                Value::Texts(vec!["http://localhost:3000".to_owned()]),
+                true,
+            ),
+            (
+                &BROWSER_AGENT_ORIGINS,
+                Value::Texts(vec!["localhost:3000".to_owned()]),
+                false,
+            ),
             (&DEFAULT_RUNTIME, text(&"x".repeat(65)), false),
+            (&PREVIEW_PORTS, text("5000-5010"), true),
+            (&PREVIEW_PORTS, text("5010-5000"), false),
+            (&PREVIEW_PORTS, Value::Number(5000), false),
         ] {
             assert_eq!(
                 setting.check(&value).is_ok(),

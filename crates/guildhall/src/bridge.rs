@@ -224,7 +224,7 @@ impl Bridge {
         let again = match message.method() {
             "initialize" => Again::Shortly,
             // A tool of another server knows nothing of keys.
-            "tools/call" if !self.is_own => Again::Unsent,
+            "tools/call" if !self.is_own || message.acts_in_browser() => Again::Unsent,
             _ => Again::Always,
         };
         self.wire.post(&body, &headers, again).await

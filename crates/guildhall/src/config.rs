@@ -1,8 +1,10 @@
 //! Configuration: flags over environment over the file `guildhall.toml` over defaults.
 
+mod file;
+
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
@@ -13,9 +15,10 @@ use guildhall_domain::{
 };
 use guildhall_hall::{Configured, Places, streams::StreamLimits};
 use guildhall_http::listener::Limits;
-use guildhall_world::{confined::Confined, data_dir};
+use guildhall_world::{confined::Confined, data_dir, users};
 use serde::Deserialize;
 
+use self::file::File;
 use crate::runtimes;
 
 /// What `guildhall serve` takes on its command line and from the environment.
@@ -59,6 +62,12 @@ pub(crate) struct ServeArgs {
         value_delimiter = ','
     )]
     roots: Option<Vec<String>>,
+    /// Ports on which previews of dev servers are shown [default: 4748-4779]
+    #[arg(long, env = "GUILDHALL_PREVIEW_PORTS", value_name = "FIRST-LAST")]
+    preview_ports: Option<String>,
+    /// The program of the local browser, absolute [default: the first Chromium that is found]
+    #[arg(long, env = "GUILDHALL_BROWSER", value_name = "FILE")]
+    browser: Option<PathBuf>,
     /// The arguments that stand on the command line, by name; the others come from the environment.
     #[arg(skip)]
     flags: Vec<String>,
@@ -99,6 +108,10 @@ impl ServeArgs {
                 &self.allowed_origins,
             ),
             texts(&settings::FILES_ROOTS, "roots", &self.roots),
+            self.preview_ports.clone().map(|ports| {
+                let source = source("preview_ports");
+                (&settings::PREVIEW_PORTS, source, Value::Text(ports))
+            }),
         ]
         .into_iter()
         .flatten()
@@ -137,59 +150,6 @@ pub(crate) enum PeerCheckMode {
     Off,
 }
 
-/// The file `guildhall.toml` in the data folder. An unknown key stops the start.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    server: ServerTable,
-    auth: AuthTable,
-    metrics: MetricsTable,
-    limits: LimitsTable,
-    files: toml::Table,
-    rooms: toml::Table,
-    runtimes: toml::Table,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
-struct ServerTable {
-    bind: Option<SocketAddr>,
-    allowed_hosts: Option<toml::Value>,
-    allowed_origins: Option<toml::Value>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
-struct AuthTable {
-    mode: Option<Auth>,
-    peer_check: Option<PeerCheckMode>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
-struct MetricsTable {
-    token: Option<String>,
-}
-
-impl std::fmt::Debug for MetricsTable {
-    /// The token stays out of every log.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MetricsTable")
-            .field("token", &self.token.is_some())
-            .finish()
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
-struct LimitsTable {
-    connections_max: Option<usize>,
-    requests_in_flight_max: Option<usize>,
-    streams_max: Option<usize>,
-    streams_per_human_max: Option<usize>,
-    streams_per_agent_max: Option<usize>,
-}
-
 /// Everything a server is started with; without `Debug`, because it holds a secret.
 pub(crate) struct Config {
     /// Where it listens.
@@ -214,6 +174,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// How many streams may be open.
     pub(crate) streams: StreamLimits,
+    /// The program of the local browser, when one is named.
+    pub(crate) browser: Option<PathBuf>,
 }
 
 /// The address when none is given. Source: contract 1.13.
@@ -291,6 +253,7 @@ impl Config {
             roots: Confined::default_roots(home(), std::env::current_dir().ok()),
             places: places(&runtimes),
             runtimes,
+            browser: args.browser.clone().or(file.browser.executable),
             metrics_token: std::env::var("GUILDHALL_METRICS_TOKEN")
                 .ok()
                 .or(file.metrics.token),
@@ -336,92 +299,9 @@ fn places(runtimes: &[Profile]) -> Places {
     )
 }
 
-impl File {
-    fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
-            }
-            Err(source) => {
-                return Err(ConfigError::File {
-                    path: path.to_owned(),
-                    source,
-                });
-            }
-        };
-        // The parser's own display quotes the line, which may hold a secret.
-        toml::from_str(&text).map_err(|error: toml::de::Error| {
-            let before = error.span().map_or(0, |span| span.start);
-            ConfigError::Toml {
-                path: path.to_owned(),
-                line: text
-                    .get(..before)
-                    .unwrap_or_default()
-                    .lines()
-                    .count()
-                    .max(1),
-                what: error.message().to_owned(),
-            }
-        })
-    }
-
-    /// The settings that the file names.
-    fn settings(&self) -> Result<Configured, ConfigError> {
-        let tables = [
-            ("files", self.files.clone()),
-            ("rooms", self.rooms.clone()),
-            ("runtimes", self.runtimes.clone()),
-            ("server", self.server.settings()),
-        ];
-        let mut configured = Configured::new();
-        for (table, values) in tables {
-            for (name, value) in values {
-                let key = format!("{table}.{name}");
-                let fail = |problem: String| ConfigError::Setting {
-                    key: key.clone(),
-                    problem,
-                };
-                let setting = settings::find(&key).ok_or_else(|| fail("is unknown".to_owned()))?;
-                let value =
-                    value_of(value).ok_or_else(|| fail("has no fitting form".to_owned()))?;
-                setting.check(&value).map_err(fail)?;
-                configured.push((setting, Source::File, value));
-            }
-        }
-        Ok(configured)
-    }
-}
-
-impl ServerTable {
-    fn settings(&self) -> toml::Table {
-        let named = [
-            ("allowedHosts", &self.allowed_hosts),
-            ("allowedOrigins", &self.allowed_origins),
-        ];
-        named
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)))
-            .collect()
-    }
-}
-
-fn value_of(value: toml::Value) -> Option<Value> {
-    match value {
-        toml::Value::Boolean(flag) => Some(Value::Flag(flag)),
-        toml::Value::Integer(number) => number.try_into().ok().map(Value::Number),
-        toml::Value::String(text) => Some(Value::Text(text)),
-        toml::Value::Array(items) => items
-            .into_iter()
-            .map(|item| item.as_str().map(str::to_owned))
-            .collect::<Option<_>>()
-            .map(Value::Texts),
-        toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => None,
-    }
-}
-
+/// Home, also where the environment does not say it. Source: contract 6.1.
 fn home() -> Option<PathBuf> {
-    folder("HOME")
+    folder("HOME").or_else(users::own_home)
 }
 
 fn folder(variable: &str) -> Option<PathBuf> {
@@ -539,6 +419,48 @@ mod tests {
         assert!(matches!(refused, Err(ConfigError::NotLoopback(_))));
         let plain = join(&ServeArgs::default(), "").unwrap();
         assert_eq!(plain.mode, AuthMode::Local);
+    }
+
+    #[test]
+    fn the_ports_of_previews_are_configured_like_other_settings() {
+        let ports = |args: &ServeArgs, file: &str| {
+            let [(setting, source, value)] = join(args, file)?.configured.try_into().unwrap();
+            assert_eq!(setting.key, "workbench.previewPorts");
+            Ok::<_, ConfigError>((source, value.text().to_owned()))
+        };
+        let filed = "[workbench]\npreviewPorts = \"5000-5010\"";
+        let from_file = ports(&ServeArgs::default(), filed).unwrap();
+        assert_eq!(from_file, (Source::File, "5000-5010".to_owned()));
+        let args = |text: &str| ServeArgs {
+            preview_ports: Some(text.to_owned()),
+            ..ServeArgs::default()
+        };
+        let from_env = ports(&args("6000-6001"), filed).unwrap();
+        assert_eq!(from_env, (Source::Env, "6000-6001".to_owned()));
+        for wrong in ["6001-6000", "x", "1-1000"] {
+            let refused = ports(&args(wrong), "");
+            assert!(
+                matches!(refused, Err(ConfigError::Setting { .. })),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_browser_is_configured_by_settings_and_a_program() {
+        let filed = "[browser]\nenabled = false\nexecutable = \"/c\"\n\
+                     agentOrigins = [\"https://example.org\"]";
+        let config = join(&ServeArgs::default(), filed).unwrap();
+        assert_eq!(config.browser, Some(PathBuf::from("/c")));
+        let origins = Value::Texts(vec!["https://example.org".to_owned()]);
+        let expected = [
+            (&settings::BROWSER_AGENT_ORIGINS, Source::File, origins),
+            (&settings::BROWSER_ENABLED, Source::File, Value::Flag(false)),
+        ];
+        assert_eq!(config.configured, expected);
+        let wrong = "[browser]\nagentOrigins = [\"https://example.org/path\"]";
+        let refused = join(&ServeArgs::default(), wrong);
+        assert!(matches!(refused, Err(ConfigError::Setting { .. })));
     }
 
     #[test]

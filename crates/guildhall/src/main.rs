@@ -9,6 +9,7 @@ mod serve;
 use std::{ffi::OsString, process::ExitCode, time::Duration};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use guildhall_world::keeper::{Keep, keep};
 
 /// A local server for a workspace in which people and coding agents work together.
 #[derive(Debug, Parser)]
@@ -64,6 +65,12 @@ struct Keeper {
     /// Seconds between the steps of ending it
     #[arg(long, default_value_t = guildhall_domain::limits::STOP_GRACE_S)]
     grace_s: u64,
+    /// The name the program is called by, if not its path
+    #[arg(long)]
+    name: Option<OsString>,
+    /// Let it talk at descriptors 3 and 4
+    #[arg(long)]
+    pipes: bool,
     /// The agent's program and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -84,9 +91,16 @@ fn main() -> ExitCode {
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
         Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),
         Some(Verb::Bridge(Bridge { name })) => bridge::run(&name),
-        Some(Verb::Keeper(Keeper { grace_s, command })) => {
-            let grace = Duration::from_secs(grace_s);
-            ExitCode::from(guildhall_world::keeper::keep(&command, grace))
-        }
+        Some(Verb::Keeper(Keeper {
+            grace_s,
+            name,
+            pipes,
+            command,
+        })) => ExitCode::from(keep(&Keep {
+            command: &command,
+            name: name.as_deref(),
+            grace: Duration::from_secs(grace_s),
+            is_at_pipes: pipes,
+        })),
     }
 }

@@ -1,10 +1,12 @@
 //! `guildhall serve`: wires the floors together, starts, and stops in good order.
 
 use std::{
+    mem::ManuallyDrop,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::Path,
     process::ExitCode,
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use guildhall_domain::{
@@ -13,7 +15,8 @@ use guildhall_domain::{
     settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS},
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening,
+    Auth, Clock, Hall, Opening, PreviewDoors,
+    browser::LocalBrowser,
     launching::Launching,
     peers::{self, Peers},
     retention::Retention,
@@ -88,13 +91,7 @@ impl ServeError {
 pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     let outcome = Config::load(args)
         .map_err(ServeError::from)
-        .and_then(|config| {
-            start_logging();
-            let runtime = tokio::runtime::Builder::new_multi_thread()
-                .enable_all()
-                .build()?;
-            runtime.block_on(serve(config))
-        });
+        .and_then(run_configured);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -104,11 +101,27 @@ pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     }
 }
 
-async fn serve(config: Config) -> Result<(), ServeError> {
-    let signals = StopSignals::take()?;
+fn run_configured(config: Config) -> Result<(), ServeError> {
+    start_logging();
     keep_memory_private();
     raise_descriptor_limit();
-    let data_dir = open_data_dir(&config.data_dir)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    // Never given back by us: the kernel does that with the end of the process, and so behind the
+    // last thread that still writes a file. A server that took it earlier would settle that very
+    // save.
+    let data_dir = ManuallyDrop::new(open_data_dir(&config.data_dir)?);
+    let served = runtime.block_on(serve(config, &data_dir));
+    // What hangs on a disk that does not answer is not waited for beyond the end.
+    let rest = |end: &Instant| end.saturating_duration_since(Instant::now());
+    runtime.shutdown_timeout(served.as_ref().map_or(Duration::ZERO, rest));
+    served.map(|_| ())
+}
+
+/// Serves until it is asked to stop; answers until when what still runs may come to its end.
+async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError> {
+    let signals = StopSignals::take()?;
     let peer_check = peer_check(config.peer_check)?;
     let bind = config.bind;
     let listeners = listen(bind).await?;
@@ -141,10 +154,19 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         configured: config.configured,
         streams: config.streams,
         retention: Retention::default(),
+        previews: PreviewDoors::new(addresses(&listeners)?, address.port()),
+        browser: LocalBrowser {
+            executable: config.browser,
+            is_unsandboxed: std::env::var_os("GUILDHALL_BROWSER_NO_SANDBOX")
+                .is_some_and(|said| said == "1"),
+            walled_port: (peer_check != PeerCheck::On).then(|| address.port()),
+            ..LocalBrowser::default()
+        },
     })
     .await?;
     let allowed = allowed(&hall, bind).await?;
     let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);
+    let guards = Guards::new(allowed, new_request_id);
     let state = State {
         hall: hall.clone(),
         about: Arc::new(About {
@@ -155,11 +177,12 @@ async fn serve(config: Config) -> Result<(), ServeError> {
         }),
         metrics: Arc::clone(&metrics),
         rate_limit: Arc::new(RateLimit::default()),
+        guards: guards.clone(),
         running: Arc::default(),
     };
     let door = Door {
         router: routes::router(state),
-        guards: Guards::new(allowed, new_request_id),
+        guards,
         limits: config.limits,
         peers: match peer_check {
             PeerCheck::On => Peers::Kernel(hall.process_trees().clone()),
@@ -173,11 +196,12 @@ async fn serve(config: Config) -> Result<(), ServeError> {
     data_dir.announce(&announcement(&hall, address, local_token)?)?;
     say_hello(&hello(config.mode, address, data_dir.path()));
     door.serve(listeners, signals.stop(hall.clone())).await;
+    let end = Instant::now() + grace;
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
     }
     data_dir.withdraw();
-    Ok(())
+    Ok(end)
 }
 
 /// Listens on `bind`, and where other computers alone would reach that, on this one too, so that
@@ -192,6 +216,12 @@ async fn listen(bind: SocketAddr) -> Result<Vec<TcpListener>, ServeError> {
         listeners.push(TcpListener::bind(here).await.map_err(failed(here))?);
     }
     Ok(listeners)
+}
+
+/// The addresses that are listened on; previews are listened for there as well.
+fn addresses(listeners: &[TcpListener]) -> std::io::Result<Vec<IpAddr>> {
+    let ip = |listener: &TcpListener| Ok(listener.local_addr()?.ip());
+    listeners.iter().map(ip).collect()
 }
 
 /// Where this computer's own programs reach a server that listens on `address`.
@@ -356,13 +386,14 @@ fn say_hello(hello: &str) {
 }
 
 fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("GUILDHALL_LOG")
+    let mut filter = tracing_subscriber::EnvFilter::try_from_env("GUILDHALL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    // It writes whole messages, which may hold anything.
-    let filter = match "rmcp=off".parse() {
-        Ok(silence) => filter.add_directive(silence),
-        Err(_) => filter,
-    };
+    // They write whole messages, which may hold anything, such as what somebody types.
+    for silence in ["rmcp=off", "tungstenite=off", "tokio_tungstenite=off"] {
+        if let Ok(silence) = silence.parse() {
+            filter = filter.add_directive(silence);
+        }
+    }
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

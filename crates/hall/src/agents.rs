@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Moment, Refusal, Result,
     agents::{Agent, AgentPatch, AgentState, NewAgent, ResponseMode},
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Caller, Decider, Gate, Owner},
@@ -208,6 +208,7 @@ impl Hall {
         for (session, asks) in ended {
             self.answer_withdrawn(session, &asks);
             self.inner.live.close(session);
+            self.unshare_browser_of(session).await;
         }
         self.inner.processes.stop(id);
         self.inner.holds.tell();
@@ -249,10 +250,8 @@ impl Hall {
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.
     pub(crate) async fn working_folder(&self, cwd: String) -> Result<String> {
-        let confined = Arc::clone(&self.inner.confined);
-        tokio::task::spawn_blocking(move || confined.working_folder(&cwd))
+        self.with_files(move |confined, _| confined.working_folder(&cwd))
             .await
-            .map_err(|error| Fault::broken("checking a working folder", error))?
     }
 }
 

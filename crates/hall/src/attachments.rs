@@ -1,7 +1,7 @@
 //! Attachments: sending files to a room, and reading what was sent.
 //! A file is on the disk before its row is written, and its row is gone before the file is.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
@@ -200,9 +200,13 @@ impl Stored {
     ///
     /// # Errors
     /// A fault when the disk does not answer.
-    pub async fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
+    pub async fn read(&self, bytes: Range<u64>) -> Result<Vec<u8>> {
         let blob = Arc::clone(&self.blob);
-        let read = self.hall.with_blobs(move |_| blob.read(offset, length));
+        // A part that is read at once fits into memory, so its length fits into a usize.
+        let length = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
+        let read = self
+            .hall
+            .with_blobs(move |_| blob.read(bytes.start, length));
         read.await
     }
 }

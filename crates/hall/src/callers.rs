@@ -44,7 +44,8 @@ impl Peer {
         match word {
             PeerWord::Elsewhere => Self::Elsewhere,
             PeerWord::Agent(agent) => Self::Agent(agent),
-            PeerWord::Stray => Self::Stray,
+            // A page is nobody; only served folders are asked for by one at all.
+            PeerWord::Browser | PeerWord::Stray => Self::Stray,
             PeerWord::User { uid, .. } if uid == peers::own_uid() => Self::OwnUser,
             PeerWord::InDoubt { uid, .. } if uid == peers::own_uid() => Self::InDoubt,
             PeerWord::User { .. } | PeerWord::InDoubt { .. } => Self::OtherUser,

@@ -10,7 +10,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Moment, Refusal, Result,
     callers::{AnyCaller, Gate},
     commands::{self as rules, AgentCommand, CommandListing, SlashCommand},
     events::Event,
@@ -71,9 +71,8 @@ impl Hall {
         let seq = reach.seq;
         let folder = match (path, reach.value) {
             (Some(path), Some(reach)) => {
-                let confined = Arc::clone(&self.inner.confined);
-                let find = move || confined.folder(&reach, &path);
-                Some(PathBuf::from(self.off_thread(find).await??))
+                let find = self.with_files(move |confined, _| confined.folder(&reach, &path));
+                Some(PathBuf::from(find.await?))
             }
             (Some(_) | None, _) => None,
         };
@@ -81,7 +80,7 @@ impl Hall {
             Some(fresh) if !ask.refresh => fresh,
             Some(_) | None => {
                 let look = Look::new(self, folder.clone(), ask.refresh);
-                self.off_thread(move || look.run()).await?
+                self.with_files(move |_, _| Ok(look.run())).await?
             }
         };
         if let Some(folder) = &folder {
@@ -149,15 +148,6 @@ impl Hall {
             ));
         }
         Ok(absolute)
-    }
-
-    async fn off_thread<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Fault> {
-        tokio::task::spawn_blocking(work)
-            .await
-            .map_err(|error| Fault::broken("looking for commands", error))
     }
 }
 

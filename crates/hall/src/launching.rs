@@ -17,6 +17,8 @@ use crate::Hall;
 
 /// The word of the hidden subcommand that agents start as a tool server.
 pub const BRIDGE: &str = "bridge";
+/// The id of what a bridge asks for itself, and not for its client.
+pub const LOOK_OF_BRIDGE: &str = "guildhall-bridge";
 /// What agents know the house's own tool server by.
 pub const OWN_TOOL_SERVER: &str = "guildhall";
 

@@ -8,11 +8,15 @@ pub mod approvals;
 pub mod attachments;
 pub mod authors;
 mod blobs;
+pub mod browser;
 pub mod callers;
 pub mod canvas;
 pub mod commands;
+pub mod directories;
 pub mod entries;
 pub mod export;
+pub mod file_reads;
+pub mod files;
 pub mod interactions;
 pub mod keys;
 pub mod launching;
@@ -21,6 +25,7 @@ pub mod mcp_servers;
 pub mod mcp_signin;
 pub mod members;
 mod passwords;
+pub mod reaching;
 pub mod reactions;
 pub mod read_cursors;
 pub mod repeats;
@@ -44,6 +49,7 @@ mod tries;
 pub mod turns;
 pub mod usage;
 mod watch;
+pub mod workbench;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -53,23 +59,29 @@ use guildhall_domain::{
 };
 use guildhall_store::Store;
 use guildhall_world::{
-    blobs::Blobs, confined::Confined, digests::Digests, disk, outgoing::Outgoing,
+    blobs::Blobs, digests::Digests, disk, grants::Grants, outgoing::Outgoing,
     process_tree::ProcessTrees, programs::Hashes, seal::Seal, watching::Watching,
 };
 use tokio::sync::{Notify, OnceCell, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
 pub use guildhall_world::clock::Clock;
+/// Which tree of files is asked for.
+pub use guildhall_world::file_reads::TreeAsk;
+/// Connections whose other side is gone; the listener has them ended as well.
+pub use guildhall_world::keepalive;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
 pub use guildhall_world::places::Places;
 /// Where the programs of runtimes are looked for.
 pub use guildhall_world::runtimes::Programs;
-pub use start::{Auth, Opening};
+/// The way to a dev server; previews ask there.
+pub use guildhall_world::upstream;
+pub use start::{Auth, Opening, PreviewDoors};
 
 use crate::{
-    interactions::Waiting, launching::Launching, passwords::Passwords, runtimes::Registry,
-    start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries,
+    interactions::Waiting, launching::Launching, passwords::Passwords, reaching::Reaching,
+    runtimes::Registry, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -81,8 +93,11 @@ pub struct Hall {
 struct Inner {
     store: Store,
     clock: Clock,
-    confined: Arc<Confined>,
+    /// The way to people's files.
+    reaching: Reaching,
     blobs: Arc<Blobs>,
+    /// Who may change which file at a time.
+    gate: files::Gate,
     runtimes: Arc<Registry>,
     launching: Launching,
     /// Agents' processes that run.
@@ -93,6 +108,8 @@ struct Inner {
     /// Where agents keep what is theirs.
     places: Places,
     watching: Arc<Watching>,
+    /// The local browser.
+    browser: browser::Browser,
     commands: Arc<commands::Kept>,
     followed: Arc<session_tasks::Followed>,
     log_id: LogId,
@@ -111,6 +128,10 @@ struct Inner {
     digests: Digests,
     /// Keeps the secrets of tool servers.
     seal: Seal,
+    /// Makes and reads the tokens in addresses of served folders and previews.
+    grants: Arc<Grants>,
+    /// The dev servers that can be looked at.
+    previews: workbench::previews::Previews,
     /// What the files of tool servers hold.
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
@@ -212,8 +233,9 @@ impl Hall {
             inner: Arc::new(Inner {
                 store: parts.store,
                 clock: parts.clock,
-                confined: Arc::new(parts.confined),
+                reaching: Reaching::new(parts.confined, parts.journals),
                 blobs: Arc::new(parts.blobs),
+                gate: files::Gate::default(),
                 runtimes: Arc::new(parts.runtimes),
                 launching: parts.launching,
                 processes: sessions::Processes::default(),
@@ -221,6 +243,7 @@ impl Hall {
                 data_dir: parts.data_dir,
                 places: parts.places,
                 watching: Arc::default(),
+                browser: parts.browser,
                 commands: Arc::default(),
                 followed: Arc::default(),
                 log_id: parts.log_id,
@@ -234,6 +257,8 @@ impl Hall {
                 editing: Notify::new(),
                 digests: parts.digests,
                 seal: parts.seal,
+                grants: Arc::new(parts.grants),
+                previews: workbench::previews::Previews::new(parts.previews),
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
                 testing: mcp_servers::Queues::default(),

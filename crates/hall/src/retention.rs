@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use guildhall_domain::{Error, Result, limits};
-use guildhall_store::events;
+use guildhall_store::{events, files};
 
 use crate::{Hall, repeats};
 
@@ -58,6 +58,10 @@ async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
         .write(move |tx| repeats::drop_due(tx, now))
         .await?
     {}
+    let forgotten = now.plus_seconds(-limits::LINEAGE_KEEP_S);
+    hall.store()
+        .write(move |tx| files::drop_old(tx, forgotten))
+        .await?;
     let before = hall.now().plus_seconds(-retention.age_s);
     loop {
         let dropped = hall

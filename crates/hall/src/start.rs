@@ -1,6 +1,10 @@
 //! The start: opens the hall, and at the first start makes what every installation has.
 
-use std::path::{Path, PathBuf};
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
@@ -17,12 +21,18 @@ use guildhall_store::{
     settings::{self, Configured},
 };
 use guildhall_world::{
-    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, places::Places,
-    runtimes::Programs, seal::Seal, setup_code, users,
+    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, grants::Grants,
+    places::Places, runtimes::Programs, saving::Journals, seal::Seal, setup_code, users,
 };
 
 use crate::{
-    Hall, launching::Launching, members, retention::Retention, runtimes::Registry, sessions,
+    Hall,
+    browser::{Browser, LocalBrowser},
+    launching::Launching,
+    members,
+    retention::Retention,
+    runtimes::Registry,
+    sessions,
     streams::StreamLimits,
 };
 
@@ -52,6 +62,38 @@ pub struct Opening {
     pub streams: StreamLimits,
     /// How long events are kept.
     pub retention: Retention,
+    /// Where previews of dev servers are listened for.
+    pub previews: PreviewDoors,
+    /// How the local browser is started and kept.
+    pub browser: LocalBrowser,
+}
+
+/// Where previews are listened for.
+#[derive(Clone, Debug)]
+pub struct PreviewDoors {
+    /// The addresses the server itself listens on.
+    pub addresses: Vec<IpAddr>,
+    /// The port of the server itself.
+    pub port: u16,
+    /// How long a preview stays open that nobody looks at.
+    pub idle: Duration,
+    /// How long a dev server may take to begin its answer, once it has the request.
+    pub head_wait: Duration,
+    /// How long one half of a WebSocket outlives the other.
+    pub half_wait: Duration,
+}
+
+impl PreviewDoors {
+    /// Those of a server that listens on `addresses` and `port`.
+    pub fn new(addresses: Vec<IpAddr>, port: u16) -> Self {
+        Self {
+            addresses,
+            port,
+            idle: Duration::from_secs(limits::PREVIEW_IDLE_S),
+            head_wait: Duration::from_secs(limits::UPSTREAM_HEAD_MAX_S),
+            half_wait: Duration::from_secs(limits::PREVIEW_HALF_MAX_S),
+        }
+    }
 }
 
 /// How the owner and other people are told apart.
@@ -87,9 +129,13 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
+    pub(crate) journals: Journals,
     pub(crate) runtimes: Registry,
     pub(crate) digests: Digests,
     pub(crate) seal: Seal,
+    pub(crate) grants: Grants,
+    pub(crate) previews: PreviewDoors,
+    pub(crate) browser: Browser,
     pub(crate) launching: Launching,
     pub(crate) data_dir: PathBuf,
     pub(crate) places: Places,
@@ -122,13 +168,17 @@ impl Hall {
             configured,
             streams,
             retention,
+            previews,
+            browser,
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
+        let journals = Journals::open(&data_dir)?;
         let digests = Digests::open(&data_dir)?;
         let seal = Seal::open(&data_dir)?;
+        let grants = Grants::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
-        let ((log_id, owner, has_accounts), set_roots, woken) = store
+        let ((log_id, owner, has_accounts), set_roots, woken, kept) = store
             .write(move |tx| {
                 let log_id = match installation::log_id(tx)? {
                     Some(known) => {
@@ -147,8 +197,9 @@ impl Hall {
                 crate::tokens::recover(tx, started_at)?;
                 crate::mcp_signin::recover(tx, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
+                let kept = crate::browser::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
-                Ok((known, settings::get(tx, &FILES_ROOTS)?.value, woken))
+                Ok((known, settings::get(tx, &FILES_ROOTS)?.value, woken, kept))
             })
             .await
             .map_err(as_fault)?;
@@ -158,7 +209,7 @@ impl Hall {
         } else {
             set_roots
         };
-        let confined = Confined::new(&roots, &data_dir)?;
+        let confined = Confined::open(&roots, places.home.as_deref(), &data_dir)?;
         let door = match (auth, owner) {
             (Auth::Local, Some(owner)) => Door::Local { owner },
             (Auth::Local, None) => {
@@ -170,14 +221,19 @@ impl Hall {
                 setup_code: setup_code(&data_dir, has_accounts)?,
             },
         };
+        let (browser, beginning) = Browser::new(browser, kept);
         let parts = Parts {
             store,
             clock,
             confined,
             blobs,
+            journals,
             runtimes: Registry::open(runtimes, programs),
             digests,
             seal,
+            grants,
+            previews,
+            browser,
             launching,
             data_dir,
             places,
@@ -187,6 +243,7 @@ impl Hall {
         };
         let hall = Self::assemble(parts, streams);
         hall.recover_interactions().await.map_err(as_fault)?;
+        crate::files::recover(&hall).await.map_err(as_fault)?;
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
         crate::canvas::start(&hall);
@@ -195,6 +252,7 @@ impl Hall {
         crate::mcp_signin::start(&hall);
         crate::turns::start(&hall);
         crate::watch::start(&hall);
+        crate::browser::start(&hall, beginning);
         for session in woken {
             hall.wake_session(session);
         }

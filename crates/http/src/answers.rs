@@ -1,10 +1,14 @@
 //! Answers: JSON bodies, with the event they were read at, their entity tag and the next page's
 //! address.
 
+use std::convert::Infallible;
+
 use axum::{
+    body::{Body, Bytes},
     http::{HeaderName, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
+use futures_util::stream;
 use guildhall_domain::revisions::Revised;
 use guildhall_hall::Seen;
 use serde::Serialize;
@@ -23,20 +27,60 @@ pub struct Read<T>(pub Seen<T>);
 
 impl<T: Serialize> IntoResponse for Read<T> {
     fn into_response(self) -> Response {
-        // Written in one growing piece: a listing can be large, and axum's own writer copies it.
-        let Ok(text) = serde_json::to_vec(&self.0.value) else {
-            return internal().into_response();
-        };
-        let tag = HeaderValue::try_from(body_tag(&text));
-        let mut response = json(StatusCode::OK, text);
-        let headers = response.headers_mut();
-        headers.insert(EVENT_SEQ, self.0.seq.into());
-        headers.insert(header::CACHE_CONTROL, PRIVATE);
-        if let Ok(tag) = tag {
-            headers.insert(header::ETAG, tag);
+        let mut response = tagged_by_body(&self.0.value);
+        if response.status().is_success() {
+            response.headers_mut().insert(EVENT_SEQ, self.0.seq.into());
         }
         response
     }
+}
+
+/// A view of what no event tells of, such as a folder on the disk; with a tag like a list.
+pub struct Looked<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Looked<T> {
+    fn into_response(self) -> Response {
+        tagged_by_body(&self.0)
+    }
+}
+
+/// An object that may be large, handed on a piece at a time as the client takes them; what stands
+/// beside it is kept until the last one.
+pub struct Large<T, P>(pub T, pub P);
+
+impl<T: Serialize, P: Send + 'static> IntoResponse for Large<T, P> {
+    fn into_response(self) -> Response {
+        /// Bytes that are handed on at once, so that the rest waits here and is counted.
+        const PIECE_BYTES: usize = 64 * 1_024;
+        let Self(object, place) = self;
+        let Ok(text) = serde_json::to_vec(&object) else {
+            return internal().into_response();
+        };
+        let length = text.len();
+        let pieces = stream::unfold((Bytes::from(text), place), |(mut left, place)| async move {
+            let piece = left.split_to(left.len().min(PIECE_BYTES));
+            (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (left, place)))
+        });
+        let mut response = json(StatusCode::OK, Body::from_stream(pieces));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_LENGTH, length.into());
+        response
+    }
+}
+
+fn tagged_by_body(body: &impl Serialize) -> Response {
+    // Written in one growing piece: a listing can be large, and axum's own writer copies it.
+    let Ok(text) = serde_json::to_vec(body) else {
+        return internal().into_response();
+    };
+    let tag = HeaderValue::try_from(body_tag(&text));
+    let mut response = json(StatusCode::OK, text);
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, PRIVATE);
+    if let Ok(tag) = tag {
+        headers.insert(header::ETAG, tag);
+    }
+    response
 }
 
 /// A page of a list, with the address of the next one if there is one.
@@ -121,9 +165,10 @@ impl<W: Serialize> IntoResponse for Tagged<W> {
 
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
-fn json(status: StatusCode, text: Vec<u8>) -> Response {
+fn json(status: StatusCode, text: impl Into<Body>) -> Response {
     let kind = HeaderValue::from_static("application/json");
-    (status, [(header::CONTENT_TYPE, kind)], text).into_response()
+    let body: Body = text.into();
+    (status, [(header::CONTENT_TYPE, kind)], body).into_response()
 }
 
 /// The header that names the next page: `Link: <…>; rel="next"` (RFC 8288).
@@ -142,4 +187,32 @@ fn next_page(uri: &Uri, cursor: &str) -> Option<(HeaderName, HeaderValue)> {
     );
     let value = HeaderValue::try_from(format!("<{target}>; rel=\"next\"")).ok()?;
     Some((header::LINK, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_stands_beside_a_large_answer_is_kept_until_its_last_piece() {
+        let place = Arc::new(());
+        let text = "\u{1}".repeat(100_000);
+        let response = Large(&text, Arc::clone(&place)).into_response();
+        assert_eq!(response.headers()["content-length"], "600002");
+        assert_eq!(response.headers()["content-type"], "application/json");
+        let (mut body, mut taken) = (response.into_body(), Vec::new());
+        while let Some(piece) = body.frame().await {
+            let piece = piece.unwrap().into_data().unwrap();
+            assert!(piece.len() < 100_000);
+            taken.extend_from_slice(&piece);
+            assert_eq!(Arc::strong_count(&place), 2);
+        }
+        drop(body);
+        assert_eq!(Arc::strong_count(&place), 1);
+        assert_eq!(serde_json::from_slice::<String>(&taken).unwrap(), text);
+    }
 }

@@ -67,6 +67,12 @@ impl IntoResponseParts for Applied {
     }
 }
 
+/// How long the client waits at most, when it says so; and for the answer.
+pub(crate) fn waits(headers: &HeaderMap, max: u32) -> (Option<u32>, Applied) {
+    let wait = wait(headers).map(|wait| wait.min(max));
+    (wait, Applied(wait))
+}
+
 /// The token that is shown; one that is sent twice or is no text is a token that nobody has.
 fn token(headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(&SERVICE_APPROVAL).iter();

@@ -6,13 +6,16 @@ use axum::{
     extract::{FromRequest, Request},
     http::{HeaderMap, HeaderValue, header},
 };
-use guildhall_domain::Refusal;
+use guildhall_domain::{Refusal, limits};
 use guildhall_wire::fields::{self, Ask, Json};
 use http_body_util::BodyExt;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
-use crate::{catalogue, errors::ApiError};
+use crate::{
+    catalogue,
+    errors::{ApiError, internal},
+};
 
 /// Bytes of a body, unless a route says otherwise.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -32,22 +35,74 @@ impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
     }
 }
 
+/// A JSON body of at most `MAX` bytes whose fields are read by the handler: for a route that asks
+/// for more of its caller when a field is there.
+pub struct Unread<const MAX: usize>(Json);
+
+impl<const MAX: usize, S: Sync> FromRequest<S> for Unread<MAX> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        let bytes = json_bytes_of(request, MAX).await?;
+        if bytes.len() <= BODY_BYTES_MAX {
+            return json(&bytes).map(Self);
+        }
+        // Others wait for this thread meanwhile.
+        let json = tokio::task::spawn_blocking(move || json(&bytes)).await;
+        json.map_err(|_| internal())?.map(Self)
+    }
+}
+
+impl<const MAX: usize> Unread<MAX> {
+    /// Whether the body is an object with this field, whatever it holds.
+    pub fn holds(&self, field: &str) -> bool {
+        self.0.0.get(field).is_some()
+    }
+
+    /// What the body asks.
+    ///
+    /// # Errors
+    /// Everything that is wrong with its fields.
+    pub fn read<A: Ask>(self) -> Result<A, ApiError> {
+        fields::read(self.0).map_err(|invalid| Refusal::Validation(invalid).into())
+    }
+}
+
 /// The bytes of a JSON body, within its limits.
 pub(crate) async fn json_bytes(request: Request) -> Result<Vec<u8>, ApiError> {
+    json_bytes_of(request, BODY_BYTES_MAX).await
+}
+
+async fn json_bytes_of(request: Request, max: usize) -> Result<Vec<u8>, ApiError> {
     if !is_json(request.headers()) && announces_body(request.headers()) {
         return Err(ApiError::new(catalogue::UNSUPPORTED_MEDIA_TYPE));
     }
-    read(request).await
+    read(request, max).await
 }
 
 /// What a body asks; an empty one is `{}`.
 pub(crate) fn shape<A: Ask>(bytes: &[u8]) -> Result<A, ApiError> {
-    let json = if bytes.is_empty() {
-        Json::empty()
-    } else {
-        serde_json::from_slice(bytes).map_err(|_| ApiError::new(catalogue::INVALID_JSON))?
-    };
-    fields::read(json).map_err(|invalid| Refusal::Validation(invalid).into())
+    fields::read(json(bytes)?).map_err(|invalid| Refusal::Validation(invalid).into())
+}
+
+/// Holds back JSON of more values than a body may have, for what is read by another reader.
+///
+/// # Errors
+/// `INVALID_JSON`.
+pub(crate) fn require_few_values(bytes: &[u8]) -> Result<(), ApiError> {
+    // Each value takes a byte at least.
+    let is_surely_few = bytes.len() <= limits::JSON_VALUES_MAX;
+    if is_surely_few {
+        return Ok(());
+    }
+    json(bytes).map(|_| ())
+}
+
+fn json(bytes: &[u8]) -> Result<Json, ApiError> {
+    if bytes.is_empty() {
+        return Ok(Json::empty());
+    }
+    serde_json::from_slice(bytes).map_err(|_| ApiError::new(catalogue::INVALID_JSON))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -66,13 +121,13 @@ fn announces_body(headers: &HeaderMap) -> bool {
             .is_some_and(|length| length != "0")
 }
 
-async fn read(request: Request) -> Result<Vec<u8>, ApiError> {
+async fn read(request: Request, max: usize) -> Result<Vec<u8>, ApiError> {
     let declared = request
         .headers()
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if declared.is_some_and(|bytes| bytes > BODY_BYTES_MAX) {
-        return Err(too_large());
+    if declared.is_some_and(|bytes| bytes > max) {
+        return Err(too_large(max));
     }
     let mut body = request.into_body();
     let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
@@ -85,17 +140,17 @@ async fn read(request: Request) -> Result<Vec<u8>, ApiError> {
         let Some(frame) = frame else { return Ok(bytes) };
         let frame = frame.map_err(|_| ApiError::new(catalogue::BAD_REQUEST))?;
         if let Some(data) = frame.data_ref() {
-            if bytes.len() + data.len() > BODY_BYTES_MAX {
-                return Err(too_large());
+            if bytes.len() + data.len() > max {
+                return Err(too_large(max));
             }
             bytes.extend_from_slice(data);
         }
     }
 }
 
-fn too_large() -> ApiError {
+fn too_large(max: usize) -> ApiError {
     ApiError::new(catalogue::PAYLOAD_TOO_LARGE)
-        .with_details(json!({ "limitBytes": BODY_BYTES_MAX }))
+        .with_details(json!({ "limitBytes": max }))
         .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 

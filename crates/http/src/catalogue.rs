@@ -26,8 +26,8 @@ catalogue! {
         "The request is not framed as HTTP/1.1 asks.",
         "Send exactly one Host header, a path of UTF-8 text and a whole body.";
     INVALID_JSON 400 "Invalid JSON",
-        "The body is not readable JSON, or an object in it repeats a key.",
-        "Check the body with a JSON parser; name each key once and nest at most 128 deep.";
+        "The body is not readable JSON, an object in it repeats a key, or it has too many values.",
+        "Check the body with a JSON parser; name each key once, nest at most 128 deep, and send at most 40,000 values.";
     VALIDATION_FAILED 400 "Validation failed",
         "The request does not have the right shape; the details name each field.",
         "Mend the fields named in details.fieldErrors and send the request again.";
@@ -43,12 +43,21 @@ catalogue! {
     INVALID_PATH 400 "Invalid path",
         "The file system cannot follow that path.",
         "Check the path for loops of links and overlong names.";
+    NULL_BYTE 400 "NUL character in a path",
+        "A path holds a NUL character.",
+        "Send the path without it.";
     NOT_A_DIRECTORY 400 "Not a folder",
         "That path is not a folder.",
         "Name the folder that holds the file.";
     NOT_A_FILE 400 "Not a file",
         "That path is not a regular file.",
         "Name a file, not a folder or device.";
+    NOT_A_CHECKBOX 400 "Not a checkbox",
+        "This line is no item of a task list.",
+        "Name a line that begins with a bullet or number and [ ] or [x].";
+    PORT_NOT_ALLOWED 400 "Port not allowed",
+        "This port is the server's own.",
+        "Name the port of a dev server.";
     UNKNOWN_RUNTIME 400 "Unknown runtime",
         "No runtime of this type is registered here.",
         "Use a registered type, such as rehearsal; GET /api/runtimes lists all there are. Where the address names the runtime, the status is 404.";
@@ -70,6 +79,9 @@ catalogue! {
     TOO_MANY_ATTACHMENTS 400 "Too many files",
         "The form brings more files than one entry takes.",
         "Send at most details.limit files at once.";
+    URL_NOT_ALLOWED 400 "Address not allowed",
+        "The local browser opens addresses of http and https alone, without a name and password in them.",
+        "Name such an address, or about:blank.";
     AGENT_IDENTITY_UNVERIFIED 401 "Agent identity unverified",
         "The agent's token is unknown, revoked or expired. Restart the agent or mint a new one.",
         "Mint a token under Agents, or leave the header out if you are a person.";
@@ -88,6 +100,9 @@ catalogue! {
     SETUP_REQUIRED 401 "Setup required",
         "Nobody has an account here yet; the first one is the owner's.",
         "Make the first account with the setup code from the server's terminal or data folder.";
+    TOKEN_EXPIRED 401 "Address expired",
+        "This address no longer counts.",
+        "Ask for a new one; POST /api/workbench/sign.";
     AGENT_SELF_ONLY 403 "Own agent only",
         "An agent may ask only about what is its own.",
         "Use your own agent's id, or ask a person.";
@@ -97,6 +112,12 @@ catalogue! {
     APPROVAL_DENIED 403 "Approval denied",
         "A person said no to this; the details say why.",
         "Do something else, or ask the person; the same request is not shown again for 10 minutes.";
+    DOCUMENT_NOT_CHAT 403 "Not a file of a room or session",
+        "This document shows no file, or stands on no canvas of a room or session.",
+        "Save the file itself, without documentSave.";
+    BAD_TOKEN 403 "Unknown address",
+        "This address was not made by this server, or was changed.",
+        "Ask for a new one; POST /api/workbench/sign.";
     HOST_NOT_ALLOWED 403 "Host not allowed",
         "This address is not on the list of names for this server.",
         "Use localhost or 127.0.0.1, or add the name to server.allowedHosts on the computer itself.";
@@ -130,9 +151,21 @@ catalogue! {
     REQUESTER_CANNOT_DECIDE 403 "Requester cannot decide",
         "Who shows the token of an approval asked for it, and does not decide.",
         "Leave the header X-Service-Approval out if you are the one who decides.";
+    SERVICE_WORKER_REFUSED 403 "No service workers",
+        "A served folder runs no service worker.",
+        "Serve the page without one, or run it in a dev server and look at its preview.";
     SETUP_CODE_WRONG 403 "Setup code wrong",
         "That is not the setup code of this server's last start.",
         "Copy the 26 letters from the server's terminal or from the file setup-code in its data folder.";
+    WRONG_SCOPE 403 "Another kind of address",
+        "This address is for something else.",
+        "Ask for one of the kind serve; POST /api/workbench/sign.";
+    OWNER_HERE_ONLY 403 "Only the owner, here",
+        "Only the owner may do this, at the computer that the server runs on.",
+        "Open the page at that computer itself.";
+    LOCAL_BROWSER_REFUSED 403 "Not from the local browser",
+        "A page in the local browser may not ask this server for anything but served files.",
+        "Ask from the page that the browser was opened in.";
     ACCOUNT_NOT_FOUND 404 "Account not found",
         "There is no such account.",
         "List the accounts for their ids.";
@@ -169,6 +202,9 @@ catalogue! {
     NO_PENDING_QUESTION 404 "Nothing to answer",
         "This session has no question of this id that was ever asked.",
         "List the asks that wait: GET /api/sessions/pending-interactions.";
+    PREVIEW_NOT_FOUND 404 "Preview not found",
+        "No preview of this port is open.",
+        "List the previews: GET /api/workbench/previews.";
     QUEUED_MESSAGE_NOT_FOUND 404 "Not queued",
         "No such message waits in this session; its turn may have begun.",
         "Read the session's queue for what waits.";
@@ -190,6 +226,9 @@ catalogue! {
     TURN_NOT_FOUND 404 "Turn not found",
         "There is no such turn in this room.",
         "List the room's turns for their ids; agents that were not addressed have none.";
+    TAB_NOT_FOUND 404 "No such tab",
+        "The local browser has no such tab.",
+        "List its tabs; each has an id of its own.";
     METHOD_NOT_ALLOWED 405 "Method not allowed",
         "This address does not take that method.",
         "Use one of the methods named in the Allow header.";
@@ -226,6 +265,21 @@ catalogue! {
     CANVAS_BEING_EDITED 409 "Being edited",
         "Somebody else is editing this document; the details say who and until when.",
         "Wait until the editing ends, or ask the one named in details.editingBy.";
+    CONFLICT 409 "Changed meanwhile",
+        "The file holds something else than you saw; nothing was saved.",
+        "Compare with currentContent, then save with currentHash as the baseline.";
+    DOCUMENT_FILE_MISMATCH 409 "Another file",
+        "The document shows another file than the one to be saved.",
+        "Save the file that the document shows, or leave documentSave out.";
+    DOCUMENT_INCARNATION_CHANGED 409 "Document bound anew",
+        "The document was bound to its file anew since you read it.",
+        "Reload the document, then save with the incarnation it has now.";
+    DOC_EVENT_ID_CONFLICT 409 "Event id used",
+        "This event id was used for another save of the document.",
+        "Choose a new eventId for a new save.";
+    ALREADY_EXISTS 409 "There already",
+        "Something of this name is there already.",
+        "Choose another name, or use what is there.";
     DUPLICATE_NAME 409 "Name taken",
         "This agent has a tool server of this name; letters have no case.",
         "Choose another name, or change the server there is.";
@@ -316,21 +370,60 @@ catalogue! {
     TOO_MANY_REACTIONS 409 "Too many reactions",
         "This entry has 20 different reactions already.",
         "Use one of the reactions that are there.";
+    NOT_CONNECTED 409 "No browser runs",
+        "The local browser is not open.",
+        "Open it first.";
+    BUSY 409 "Busy",
+        "The local browser is being opened, closed or fetched.",
+        "Wait until its state says so, and try again.";
+    PROFILE_IN_USE 409 "Profile in use",
+        "Another browser uses the profile of the local browser.",
+        "Close that one first.";
+    STALE 409 "Too late",
+        "What this was meant for is not shown any more.",
+        "Look at the present picture, and send its ids.";
+    WRONG_MODE 409 "Wrong mode",
+        "This is for the embedded browser alone.",
+        "Use the window itself, or open the browser embedded.";
+    TAB_LIMIT 409 "Too many tabs",
+        "The local browser has as many tabs as it may.",
+        "Close one first.";
+    NO_DIALOG 409 "No dialog",
+        "The tab shows no dialog.",
+        "It was answered already, or the page took it back.";
+    NO_AUTH_REQUEST 409 "No password asked for",
+        "The tab asks for no password.",
+        "It was answered already, or the page was left.";
     APPROVAL_EXPIRED 410 "Approval expired",
         "The approval's time is over.",
         "Send the gated request again to have it asked anew.";
+    FILE_IDENTITY_CHANGED 412 "File replaced",
+        "Another file has taken this one's place since you read it; nothing was saved.",
+        "Read the file again and decide anew.";
     PRECONDITION_FAILED 412 "Changed meanwhile",
         "It changed after you read it; nothing was saved.",
         "Read it again and decide anew; details.currentETag is the tag it has now.";
     PAYLOAD_TOO_LARGE 413 "Payload too large",
         "The body is larger than this route takes.",
         "Send at most details.limitBytes bytes.";
+    FILE_TOO_LARGE 413 "File too large",
+        "The file has more bytes than are read and saved as text.",
+        "Use at most details.limitBytes bytes.";
     URI_TOO_LONG 414 "Address too long",
         "The address is longer than this server takes.",
         "Send at most details.limitBytes bytes.";
     UNSUPPORTED_MEDIA_TYPE 415 "Unsupported media type",
         "The body must be application/json.",
         "Send Content-Type: application/json.";
+    BINARY_FILE 415 "Not text",
+        "The file holds a NUL byte, so it is no text.",
+        "Open it with a program for its kind.";
+    NOT_UTF8 415 "Not UTF-8",
+        "The file is no UTF-8 text; it was left as it is.",
+        "Convert it to UTF-8 first.";
+    UNSUPPORTED_TYPE 415 "Not shown",
+        "Files of this kind are not shown here.",
+        "Ask for a picture, PDF, sound, film or 3D model; text is at GET /api/files/content.";
     RANGE_NOT_SATISFIABLE 416 "Range not satisfiable",
         "The file has no such part.",
         "Ask for bytes below the size that Content-Range names.";
@@ -370,18 +463,42 @@ catalogue! {
     TOO_MANY_STREAMS 429 "Too many streams",
         "This caller holds as many streams as it may.",
         "Close a stream first.";
+    INPUT_QUEUE_FULL 429 "Too much input",
+        "As many inputs of this tab wait as may.",
+        "Wait until some were done.";
+    TOO_MANY_VIEWERS 429 "Too many viewers",
+        "As many pages show the local browser as may.",
+        "Close one of them.";
     HEADERS_TOO_LARGE 431 "Headers too large",
         "The request's headers are larger than this server takes.",
         "Send at most 100 headers of 32 KiB together.";
     INTERNAL_ERROR 500 "Internal error",
         "Something broke on our side. Nothing was saved unless it says so above.",
         "Try again; if it stays, the request id finds the line in the server's log.";
+    FILE_SAVE_FAILED 500 "Not saved",
+        "The file could not be written; it holds what it held, or all of the new content.",
+        "Read the file and try again; if it stays, the request id finds the line in the server's log.";
+    FILE_IO_FAILED 500 "File not reached",
+        "The disk did not answer for that file or folder; nothing was changed.",
+        "Try again; if it stays, the request id finds the line in the server's log.";
+    FILE_GATE_FULL 503 "Too many saves",
+        "As many saves wait as may.",
+        "Wait for the seconds named in Retry-After and try again.";
+    FILE_GATE_TIMEOUT 503 "File busy",
+        "Another save of this file did not end in time; nothing was saved.",
+        "Wait for the seconds named in Retry-After and try again.";
     OVERLOADED 503 "Overloaded",
         "The server has too much to do.",
         "Wait for the seconds named in Retry-After and try again.";
     SHUTTING_DOWN 503 "Shutting down",
         "The server is stopping.",
         "Try again when it runs.";
+    BROWSER_DISABLED 503 "Browser switched off",
+        "The local browser is switched off in the settings.",
+        "Switch it on in the settings.";
+    BROWSER_TIMEOUT 504 "No answer",
+        "The browser did not answer in time; what was asked for may happen still.",
+        "Look at the tab before you try again.";
     STORAGE_FULL 507 "Storage full",
         "The disk is full. Reading works; nothing was changed. Free space and try again.",
         "Free space on the disk that holds the data folder.";

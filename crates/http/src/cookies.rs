@@ -4,7 +4,7 @@ use axum::{
     extract::FromRequestParts,
     http::{
         HeaderMap, HeaderName, HeaderValue,
-        header::{COOKIE, ORIGIN, SET_COOKIE},
+        header::{COOKIE, HOST, ORIGIN, SET_COOKIE},
         request::Parts,
     },
 };
@@ -13,6 +13,7 @@ use guildhall_hall::callers::Shown;
 
 use crate::{
     errors::{ApiError, internal},
+    origin::{is_loopback_name, name_of},
     state::State,
 };
 
@@ -28,8 +29,9 @@ fn plain_name(port: u16) -> String {
 
 /// What the cookie of a sign-in holds, of a server that listens on `port`.
 ///
-/// The one of https comes first where both are shown: only a page on https, or one of this very
-/// computer, can have set it.
+/// Where both are shown the one of https comes first, because only a page on https can have set
+/// it; but on this computer's own names the plain one does: there a page of any port can set the
+/// other, and so make somebody act as somebody else.
 pub fn shown(headers: &HeaderMap, port: u16) -> Shown {
     let plain_name = plain_name(port);
     let of = |name: &str| {
@@ -40,10 +42,20 @@ pub fn shown(headers: &HeaderMap, port: u16) -> Shown {
             (Some(_), _) => Shown::Unreadable,
         }
     };
-    match of(SECURE_NAME) {
-        Shown::Absent => of(&plain_name),
-        secure => secure,
+    let (first, second) = match is_own_name(headers) {
+        true => (plain_name.as_str(), SECURE_NAME),
+        false => (SECURE_NAME, plain_name.as_str()),
+    };
+    match of(first) {
+        Shown::Absent => of(second),
+        shown => shown,
     }
+}
+
+/// Whether the request names this computer by a name of every computer's own.
+fn is_own_name(headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    host.and_then(name_of).is_some_and(is_loopback_name)
 }
 
 fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
@@ -130,6 +142,7 @@ mod tests {
             (&["guildhall_4748=a"], Shown::Absent),
             (&["guildhall_47471=a; xguildhall_4747=b"], Shown::Absent),
             (&["guildhall_4747=a; __Host-guildhall=b"], text("b")),
+            (&["__Host-guildhall=b"], text("b")),
             (&["guildhall_4747=a; guildhall_4747=a"], Shown::Unreadable),
             (&["guildhall_4747=a", "guildhall_4747=b"], Shown::Unreadable),
             (&["guildhall_4747="], Shown::Unreadable),
@@ -139,7 +152,30 @@ mod tests {
             for line in lines {
                 headers.append(COOKIE, HeaderValue::from_static(line));
             }
+            headers.insert(HOST, HeaderValue::from_static("hall.example"));
             assert!(shown(&headers, 4747) == expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn on_this_computer_no_page_of_another_port_puts_its_cookie_before_the_own_one() {
+        for host in [
+            "localhost:4747",
+            "127.0.0.1:4747",
+            "[::1]:4747",
+            "LOCALHOST",
+        ] {
+            for (line, expected) in [
+                ("__Host-guildhall=b; guildhall_4747=a", "a"),
+                // Behind a proxy of this computer that speaks https.
+                ("__Host-guildhall=b", "b"),
+            ] {
+                let mut headers = HeaderMap::new();
+                headers.insert(COOKIE, HeaderValue::from_static(line));
+                headers.insert(HOST, HeaderValue::from_static(host));
+                let expected = Shown::Text(expected.to_owned());
+                assert!(shown(&headers, 4747) == expected, "{host} {line}");
+            }
         }
     }
 

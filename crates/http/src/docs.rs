@@ -42,8 +42,9 @@ pub struct ErrorDoc {
 
 /// What the documentation is made of.
 pub struct Docs {
-    interface: Value,
+    interface: fn() -> &'static Value,
     errors: &'static [ErrorDoc],
+    faults: &'static [ErrorDoc],
     /// The interface page, made when it is first asked for: start-up does not wait for it.
     interface_page: OnceLock<Bytes>,
 }
@@ -56,11 +57,17 @@ const STYLE_TYPE: &str = "text/css; charset=utf-8";
 const PAGE_TYPE: &str = "text/html; charset=utf-8";
 
 impl Docs {
-    /// Documentation of `interface`, an OpenAPI 3.1 document, and of `errors`, by code.
-    pub fn new(interface: Value, errors: &'static [ErrorDoc]) -> Self {
+    /// Documentation of `interface`, an OpenAPI 3.1 document, of `errors`, and of the `faults`
+    /// that stand in an answer, by code.
+    pub fn new(
+        interface: fn() -> &'static Value,
+        errors: &'static [ErrorDoc],
+        faults: &'static [ErrorDoc],
+    ) -> Self {
         Self {
             interface,
             errors,
+            faults,
             interface_page: OnceLock::new(),
         }
     }
@@ -72,14 +79,15 @@ impl Docs {
     }
 
     fn render_interface(&self) -> String {
-        let groups = operations::groups(&self.interface);
+        let interface = (self.interface)();
+        let groups = operations::groups(interface);
         let mut nav = Html::default();
         operations::contents(&mut nav, &groups);
-        schemas::contents(&mut nav, &self.interface);
+        schemas::contents(&mut nav, interface);
         nav.raw("<h2><a href=\"#errors\">Error codes</a></h2>");
 
         let mut main = Html::default();
-        let info = &self.interface["info"];
+        let info = &interface["info"];
         main.raw("<header><h1>")
             .text(info["title"].as_str().unwrap_or("guildhall"))
             .raw(" <small>")
@@ -88,14 +96,14 @@ impl Docs {
         main.prose(info["description"].as_str().unwrap_or_default());
         main.raw("<p>The same as a document for programs: <a href=\"/api/openapi.json\"><code>/api/openapi.json</code></a>.</p></header>");
         operations::sections(&mut main, &groups);
-        schemas::section(&mut main, &self.interface);
+        schemas::section(&mut main, interface);
         self.error_table(&mut main);
         frame("Interface", &nav, &main)
     }
 
     fn error_table(&self, main: &mut Html) {
         main.raw("<section id=\"errors\"><h2>Error codes</h2><div class=\"wide\"><table><thead><tr><th>Code</th><th>Status</th><th>Title</th></tr></thead><tbody>");
-        for error in self.errors {
+        for error in self.codes() {
             main.raw("<tr><td>")
                 .error_link(error.code)
                 .raw("</td><td>")
@@ -107,9 +115,13 @@ impl Docs {
         main.raw("</tbody></table></div></section>");
     }
 
+    fn codes(&self) -> impl Iterator<Item = &'static ErrorDoc> {
+        self.errors.iter().chain(self.faults)
+    }
+
     /// The page of one code, `None` for a code that does not exist.
     fn error_page(&self, code: &str) -> Option<String> {
-        let error = self.errors.iter().find(|error| error.code == code)?;
+        let error = self.codes().find(|error| error.code == code)?;
         let mut main = Html::default();
         main.raw("<article class=\"error\"><p><code>")
             .text(error.code)

@@ -1,5 +1,7 @@
 //! The documentation pages, as a browser is answered.
 
+use std::sync::LazyLock;
+
 use axum::http::Request;
 use serde_json::json;
 use tower::ServiceExt;
@@ -23,7 +25,20 @@ const ERRORS: &[ErrorDoc] = &[
     },
 ];
 
-fn interface() -> Value {
+const FAULTS: &[ErrorDoc] = &[ErrorDoc {
+    code: "IT_RAINED",
+    status: 200,
+    title: "Rain",
+    meaning: "It rained.",
+    advice: "Wait.",
+}];
+
+fn interface() -> &'static Value {
+    static INTERFACE: LazyLock<Value> = LazyLock::new(made);
+    &INTERFACE
+}
+
+fn made() -> Value {
     json!({
         "openapi": "3.1.0",
         "info": {"title": "guildhall", "version": "0.1.0", "description": "A house.\n\nWith `rooms`."},
@@ -79,7 +94,7 @@ fn interface() -> Value {
 }
 
 async fn get_page(path: &str) -> (Response<()>, String) {
-    let docs = Arc::new(Docs::new(interface(), ERRORS));
+    let docs = Arc::new(Docs::new(interface, ERRORS, FAULTS));
     let request = Request::builder().uri(path).body(Body::empty()).unwrap();
     let router: Router = routes(docs);
     let (head, body) = router.oneshot(request).await.unwrap().into_parts();
@@ -159,6 +174,9 @@ async fn each_code_has_its_page() {
     ] {
         assert!(page.contains(told), "{told}");
     }
+    let (head, fault) = get_page("/docs/errors/IT_RAINED").await;
+    assert_eq!(head.status(), 200);
+    assert!(fault.contains("<h1>Rain</h1>"));
     let (_, odd) = get_page("/docs/errors/ODD_ONE").await;
     assert!(odd.contains("<h1>&lt;b&gt;Odd&lt;/b&gt;</h1>") && odd.contains("a &amp; b"));
 }

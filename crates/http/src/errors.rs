@@ -8,11 +8,13 @@ use axum::{
 use guildhall_domain::{
     Error, Fault, Refusal,
     approvals::Required,
+    limits,
     outcome::{FaultKind, HandleRule, Thing},
     repeats::Answered,
 };
 use guildhall_wire::errors::ErrorEnvelope;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::{approving, catalogue, docs::ErrorDoc, preconditions::rev_tag, problem::Said, repeats};
 
@@ -28,11 +30,22 @@ pub struct ApiError {
 #[derive(Debug, Default)]
 struct More {
     details: Option<Value>,
+    /// Members beside those of every envelope.
+    members: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// A repeated post's first answer, which goes out in place of an error.
     answered: Option<Answered>,
     /// The word that a person must allow it first, which is no error either.
     required: Option<Box<Required>>,
+}
+
+/// An envelope with further members, which only the few codes have that say so.
+#[derive(Serialize)]
+pub(crate) struct With<'a, E> {
+    #[serde(flatten)]
+    pub(crate) envelope: &'a E,
+    #[serde(flatten)]
+    pub(crate) members: &'a Map<String, Value>,
 }
 
 /// What a handler answers.
@@ -59,6 +72,14 @@ impl ApiError {
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.more.get_or_insert_default().details = Some(details);
+        self
+    }
+
+    /// The same with a member beside those of every envelope.
+    #[must_use]
+    pub fn with_member(mut self, name: &str, value: Value) -> Self {
+        let more = self.more.get_or_insert_default();
+        more.members.insert(name.to_owned(), value);
         self
     }
 
@@ -89,6 +110,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let More {
             details,
+            members,
             headers: further,
             answered,
             required,
@@ -105,7 +127,11 @@ impl IntoResponse for ApiError {
             details: details.filter(|details| !details.is_null()),
         };
         // A value of plain texts always serializes.
-        let body = serde_json::to_vec(&envelope).unwrap_or_default();
+        let body = serde_json::to_vec(&With {
+            envelope: &envelope,
+            members: &members,
+        })
+        .unwrap_or_default();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() =
             StatusCode::from_u16(self.doc.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -118,6 +144,7 @@ impl IntoResponse for ApiError {
         response.extensions_mut().insert(Said {
             doc: self.doc,
             envelope,
+            members,
         });
         response
     }
@@ -144,9 +171,17 @@ impl From<Fault> for ApiError {
             FaultKind::Unavailable => {
                 Self::new(catalogue::OVERLOADED).with_header(header::RETRY_AFTER, 1)
             }
+            FaultKind::FileSave => {
+                tracing::error!(error = ?fault, "a file could not be saved");
+                Self::new(catalogue::FILE_SAVE_FAILED)
+            }
             FaultKind::Broken => {
                 tracing::error!(error = ?fault, "a request met a fault");
                 internal()
+            }
+            FaultKind::FileIo => {
+                tracing::error!(error = ?fault, "a file or folder could not be reached");
+                Self::new(catalogue::FILE_IO_FAILED)
             }
         }
     }
@@ -171,6 +206,13 @@ impl From<Refusal> for ApiError {
                 "editingBy": lock.by,
                 "expiresAt": lock.until,
             })),
+            Refusal::FileTooLarge => {
+                error.with_details(json!({ "limitBytes": limits::FILE_SIZE_MAX }))
+            }
+            Refusal::FileConflict(now) => error
+                .with_details(json!({ "currentIdentity": now.identity }))
+                .with_member("currentHash", json!(now.hash))
+                .with_member("currentContent", json!(now.content)),
             Refusal::AgentExists(agent) => {
                 error.with_details(json!({ "agentId": agent.to_string() }))
             }
@@ -215,6 +257,7 @@ impl From<Refusal> for ApiError {
             | Refusal::AgentTokenRequired
             | Refusal::NotTheOwner
             | Refusal::SetupRequired
+            | Refusal::TokenExpired
             | Refusal::InvalidCredentials => error.with_header(header::WWW_AUTHENTICATE, BEARER),
             Refusal::AgentIdentityUnverified => {
                 error.with_header(header::WWW_AUTHENTICATE, SERVICE_AGENT)
@@ -227,6 +270,9 @@ impl From<Refusal> for ApiError {
             }
             Refusal::TooManyStreams
             | Refusal::TooManyCallsAtOnce
+            | Refusal::FileGateFull
+            | Refusal::BrowserInputQueueFull
+            | Refusal::FileGateTimeout
             | Refusal::Overloaded
             | Refusal::ShuttingDown
             | Refusal::IdempotencyInProgress => error.with_header(header::RETRY_AFTER, 1),
@@ -302,8 +348,28 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotADirectory => catalogue::NOT_A_DIRECTORY,
         Refusal::NotAFile => catalogue::NOT_A_FILE,
         Refusal::InvalidPath(_) => catalogue::INVALID_PATH,
+        Refusal::NullByte => catalogue::NULL_BYTE,
         Refusal::OutsideBoundary => catalogue::OUTSIDE_BOUNDARY,
         Refusal::PermissionDenied => catalogue::PERMISSION_DENIED,
+        Refusal::FileTooLarge => catalogue::FILE_TOO_LARGE,
+        Refusal::BinaryFile => catalogue::BINARY_FILE,
+        Refusal::NotUtf8 => catalogue::NOT_UTF8,
+        Refusal::NotACheckbox => catalogue::NOT_A_CHECKBOX,
+        Refusal::FileGateFull => catalogue::FILE_GATE_FULL,
+        Refusal::FileGateTimeout => catalogue::FILE_GATE_TIMEOUT,
+        Refusal::FileIdentityChanged => catalogue::FILE_IDENTITY_CHANGED,
+        Refusal::FileConflict(_) => catalogue::CONFLICT,
+        Refusal::DocumentNotChat => catalogue::DOCUMENT_NOT_CHAT,
+        Refusal::DocumentFileMismatch => catalogue::DOCUMENT_FILE_MISMATCH,
+        Refusal::DocumentIncarnationChanged => catalogue::DOCUMENT_INCARNATION_CHANGED,
+        Refusal::DocEventIdConflict => catalogue::DOC_EVENT_ID_CONFLICT,
+        Refusal::UnsupportedType => catalogue::UNSUPPORTED_TYPE,
+        Refusal::AlreadyExists => catalogue::ALREADY_EXISTS,
+        Refusal::PortNotAllowed => catalogue::PORT_NOT_ALLOWED,
+        Refusal::BadToken => catalogue::BAD_TOKEN,
+        Refusal::WrongScope => catalogue::WRONG_SCOPE,
+        Refusal::TokenExpired => catalogue::TOKEN_EXPIRED,
+        Refusal::ServiceWorkerRefused => catalogue::SERVICE_WORKER_REFUSED,
         Refusal::AutonomyNotAcknowledged(_) => catalogue::AUTONOMY_NOT_ACKNOWLEDGED,
         Refusal::AgentTokenRequired => catalogue::AGENT_TOKEN_REQUIRED,
         Refusal::TooManyCallsAtOnce => catalogue::TOO_MANY_CALLS_AT_ONCE,
@@ -318,6 +384,22 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::RegistrationClosed => catalogue::REGISTRATION_CLOSED,
         Refusal::SetupCodeWrong => catalogue::SETUP_CODE_WRONG,
         Refusal::OwnerOnly => catalogue::OWNER_ONLY,
+        Refusal::BrowserUrlNotAllowed => catalogue::URL_NOT_ALLOWED,
+        Refusal::OwnerHereOnly => catalogue::OWNER_HERE_ONLY,
+        Refusal::LocalBrowserRefused => catalogue::LOCAL_BROWSER_REFUSED,
+        Refusal::NotFound(Thing::Tab) => catalogue::TAB_NOT_FOUND,
+        Refusal::BrowserNotConnected => catalogue::NOT_CONNECTED,
+        Refusal::BrowserBusy => catalogue::BUSY,
+        Refusal::BrowserProfileInUse => catalogue::PROFILE_IN_USE,
+        Refusal::BrowserStale => catalogue::STALE,
+        Refusal::BrowserWrongMode => catalogue::WRONG_MODE,
+        Refusal::BrowserTabLimit => catalogue::TAB_LIMIT,
+        Refusal::BrowserNoDialog => catalogue::NO_DIALOG,
+        Refusal::BrowserNoAuthRequest => catalogue::NO_AUTH_REQUEST,
+        Refusal::BrowserInputQueueFull => catalogue::INPUT_QUEUE_FULL,
+        Refusal::BrowserTooManyViewers => catalogue::TOO_MANY_VIEWERS,
+        Refusal::BrowserDisabled => catalogue::BROWSER_DISABLED,
+        Refusal::BrowserTimeout => catalogue::BROWSER_TIMEOUT,
         Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Approval) => catalogue::APPROVAL_NOT_FOUND,
@@ -329,6 +411,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotFound(Thing::McpServer) => catalogue::SERVER_NOT_FOUND,
         Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
         Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
+        Refusal::NotFound(Thing::Preview) => catalogue::PREVIEW_NOT_FOUND,
         Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
         // The same code as where a body names it, with the status of a path that leads nowhere.
         Refusal::NotFound(Thing::Runtime) => ErrorDoc {

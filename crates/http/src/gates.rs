@@ -9,7 +9,7 @@ use axum::{
 };
 use guildhall_domain::{
     approvals::not_the_requester,
-    callers::{AnyCaller, ForAgent, Gate, OwnerDecider},
+    callers::{AnyCaller, ForAgent, Gate, OwnerDecider, OwnerHere},
     ids::AgentId,
 };
 use guildhall_hall::callers::{Approach, Peer, Shown};
@@ -18,7 +18,7 @@ use crate::{
     approving::SERVICE_APPROVAL,
     cookies,
     errors::{ApiError, internal},
-    listener,
+    listener, origin,
     path::first,
     repeats::Asking,
     state::State,
@@ -60,6 +60,20 @@ impl FromRequestParts<State> for ByFor {
     }
 }
 
+/// A caller that may name files. Whether it may name any at all is said before query and body are
+/// read; how far it reaches, when one is.
+pub struct ByFiles(pub AnyCaller);
+
+impl FromRequestParts<State> for ByFiles {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        let By(by) = By::from_request_parts(parts, state).await?;
+        state.hall.may_name_files(&by).await?;
+        Ok(Self(by))
+    }
+}
+
 /// The owner who decides on what others ask for: it shows no token of an approval, because who
 /// asks does not decide. Source: contract 4.5, "Check on grant and deny", row 2.
 pub struct ByDecider(pub OwnerDecider);
@@ -74,6 +88,38 @@ impl FromRequestParts<State> for ByDecider {
         let By(gate) = By::from_request_parts(parts, state).await?;
         Ok(Self(gate))
     }
+}
+
+/// The owner at this computer itself. Source: contract 7.1.
+pub struct ByHere(pub OwnerHere);
+
+impl FromRequestParts<State> for ByHere {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        let caller = state.hall.caller(&approach(parts, state)?).await?;
+        Ok(Self(OwnerHere::admit(caller, is_here(parts))?))
+    }
+}
+
+/// Whether a request comes from this computer, to a name of its own, and by way of nobody.
+///
+/// Source: contract 1.5, owner-here.
+pub fn is_here(parts: &Parts) -> bool {
+    let peer = parts.extensions.get::<listener::Peer>();
+    let host = parts.headers.get(header::HOST);
+    let is_own_name = host
+        .and_then(|host| host.to_str().ok())
+        .is_some_and(|host| origin::host_allowed(host, &origin::Allowed::default()));
+    peer.is_some_and(listener::Peer::is_loopback) && is_own_name && !is_forwarded(&parts.headers)
+}
+
+/// Whether a proxy says that it stands between.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| {
+        let name = name.as_str();
+        matches!(name, "forwarded" | "x-real-ip" | "via") || name.starts_with("x-forwarded-")
+    })
 }
 
 /// What a request shows of its caller.

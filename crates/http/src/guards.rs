@@ -6,12 +6,14 @@ use axum::{
     http::{
         HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri,
         header::{
-            CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH,
-            REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+            ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH,
+            CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, REFERRER_POLICY,
+            RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
         },
     },
     response::IntoResponse,
 };
+use guildhall_hall::peers::PeerWord;
 use guildhall_wire::errors::ErrorEnvelope;
 use serde_json::{Value, json};
 
@@ -19,8 +21,10 @@ use crate::{
     catalogue,
     docs::ErrorDoc,
     errors::ApiError,
-    origin::{Allowed, host_allowed, origin_allowed},
-    preconditions, problem,
+    origin::{Allowed, host_allowed, host_and_port_allowed, is_served_path, origin_allowed},
+    preconditions,
+    previews::came_through_a_preview,
+    problem,
     request_id::{MakeId, REQUEST_ID, RequestId},
 };
 
@@ -52,6 +56,11 @@ pub enum Refused {
     HostNotAllowed,
     /// The request comes from a foreign page.
     OriginNotAllowed,
+    /// The request comes through a preview, whose pages are as foreign; to this server it is the
+    /// owner's own program that asks.
+    CameThroughAPreview,
+    /// A page in the local browser asks for what is not for pages.
+    LocalBrowser,
     /// No route has this path.
     NoRoute,
     /// As many requests are running as may run.
@@ -71,7 +80,8 @@ impl Refused {
             Self::HeadersTooLarge => catalogue::HEADERS_TOO_LARGE,
             Self::HeadTimeout => catalogue::REQUEST_TIMEOUT,
             Self::HostNotAllowed => catalogue::HOST_NOT_ALLOWED,
-            Self::OriginNotAllowed => catalogue::ORIGIN_NOT_ALLOWED,
+            Self::OriginNotAllowed | Self::CameThroughAPreview => catalogue::ORIGIN_NOT_ALLOWED,
+            Self::LocalBrowser => catalogue::LOCAL_BROWSER_REFUSED,
             Self::NoRoute => catalogue::NOT_FOUND,
             Self::Overloaded => catalogue::OVERLOADED,
             Self::Broken => catalogue::INTERNAL_ERROR,
@@ -87,11 +97,15 @@ impl Refused {
             }
             Self::PathEncoding => "The path of the address must be percent-encoded UTF-8.",
             Self::Unreadable => "The request could not be read as HTTP/1.1.",
+            Self::CameThroughAPreview => {
+                "This is a guildhall and no dev server: open it by its own address."
+            }
             Self::TargetTooLong
             | Self::HeadersTooLarge
             | Self::HeadTimeout
             | Self::HostNotAllowed
             | Self::OriginNotAllowed
+            | Self::LocalBrowser
             | Self::NoRoute
             | Self::Overloaded
             | Self::Broken => self.doc().meaning,
@@ -109,6 +123,8 @@ impl Refused {
             | Self::HeadTimeout
             | Self::HostNotAllowed
             | Self::OriginNotAllowed
+            | Self::CameThroughAPreview
+            | Self::LocalBrowser
             | Self::NoRoute
             | Self::Overloaded
             | Self::Broken => Value::Null,
@@ -160,6 +176,8 @@ impl IntoResponse for Refused {
     }
 }
 
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 const NOSNIFF: &str = "nosniff";
 const NO_REFERRER: &str = "no-referrer";
 
@@ -168,12 +186,43 @@ const NO_REFERRER: &str = "no-referrer";
 pub struct Guards {
     allowed: Allowed,
     make_id: MakeId,
+    /// What a served page may do, and who may frame it.
+    served_policy: HeaderValue,
+    /// The listener's own port, when it shows a dev server: what comes and goes is that one's.
+    preview: Option<u16>,
 }
+
+/// What a served page may do. Source: contract 6.8.
+const SERVED_SANDBOX: &str =
+    "sandbox allow-scripts allow-forms allow-popups allow-modals; frame-ancestors 'self'";
 
 impl Guards {
     /// Guards that let in what is `allowed`, and name requests by `make_id`.
     pub fn new(allowed: Allowed, make_id: MakeId) -> Self {
-        Self { allowed, make_id }
+        let framers = allowed.origins.iter();
+        let framers: String = framers.map(|origin| format!(" {origin}")).collect();
+        let policy = HeaderValue::try_from(format!("{SERVED_SANDBOX}{framers}"));
+        Self {
+            allowed,
+            make_id,
+            served_policy: policy.unwrap_or(HeaderValue::from_static(SERVED_SANDBOX)),
+            preview: None,
+        }
+    }
+
+    /// The same for the listener of a preview on `port`: a request names that port, where it comes
+    /// from is asked where it matters, and answers are left as they are.
+    #[must_use]
+    pub fn of_preview(self, port: u16) -> Self {
+        Self {
+            preview: Some(port),
+            ..self
+        }
+    }
+
+    /// Whether they stand before a preview.
+    pub fn is_of_preview(&self) -> bool {
+        self.preview.is_some()
     }
 
     /// An id for an answer to something that is not a request.
@@ -181,11 +230,30 @@ impl Guards {
         RequestId::new(self.make_id)
     }
 
+    /// Holds back the pages of the local browser, whoever drives it: served folders alone are for
+    /// them, else one that an agent drives would be the owner at this computer. `word` is what the
+    /// kernel says of the connection.
+    ///
+    /// # Errors
+    /// [`Refused::LocalBrowser`].
+    ///
+    /// Source: contract 7.9, "Isolation rule".
+    pub fn check_peer<B>(&self, request: &Request<B>, word: PeerWord) -> Result<(), Refused> {
+        let is_page = word == PeerWord::Browser;
+        if is_page && self.preview.is_none() && !is_served_path(request.uri().path()) {
+            return Err(Refused::LocalBrowser);
+        }
+        Ok(())
+    }
+
     /// What the answer to `request` will carry, whatever becomes of the request.
     pub fn begin<B>(&self, request: &Request<B>) -> Passage {
         let headers = request.headers();
         let if_none_match = headers.get(IF_NONE_MATCH);
+        let is_served = self.preview.is_none() && is_served_path(request.uri().path());
         Passage {
+            served_policy: is_served.then(|| self.served_policy.clone()),
+            is_foreign: self.preview.is_some(),
             id: RequestId::of(headers, self.make_id),
             is_api: is_api_path(request.uri().path()),
             wants_problems: problem::is_preferred(headers),
@@ -204,8 +272,19 @@ impl Guards {
         let host = framing(uri, headers)?;
         sizes(uri, headers)?;
         let host = host.to_str().map_err(|_| Refused::HostNotAllowed)?;
+        if let Some(port) = self.preview {
+            let is_allowed = host_and_port_allowed(host, port, &self.allowed);
+            return is_allowed.then_some(()).ok_or(Refused::HostNotAllowed);
+        }
+        // Of a served folder the token is looked at first; its route says what does not decode.
+        if !is_served_path(uri.path()) && !decodes_to_utf8(uri.path()) {
+            return Err(Refused::PathEncoding);
+        }
         if !host_allowed(host, &self.allowed) {
             return Err(Refused::HostNotAllowed);
+        }
+        if came_through_a_preview(headers) {
+            return Err(Refused::CameThroughAPreview);
         }
         if !origin_allowed(host, method, uri, headers, &self.allowed) {
             return Err(Refused::OriginNotAllowed);
@@ -219,6 +298,10 @@ impl Guards {
 pub struct Passage {
     id: RequestId,
     is_api: bool,
+    /// What the page may do that is served.
+    served_policy: Option<HeaderValue>,
+    /// Whether the answer is a dev server's.
+    is_foreign: bool,
     /// Errors are to be problems.
     wants_problems: bool,
     /// The tags of what the caller has already, when it only reads.
@@ -234,6 +317,9 @@ impl Passage {
     /// Gives an answer the form the caller asked for, and the headers that every answer has.
     /// Source: contract 1.1, 1.2 and 1.9.
     pub fn sign(&self, response: &mut Response<Body>) {
+        if self.is_foreign {
+            return;
+        }
         if self.wants_problems {
             problem::put(response, &self.id);
         }
@@ -248,8 +334,20 @@ impl Passage {
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static(NOSNIFF));
         // A page with forms says `same-origin` itself.
         unless_said(headers, REFERRER_POLICY, NO_REFERRER);
+        if let Some(policy) = &self.served_policy {
+            headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
+            // Its origin is opaque, and without this it could not load its own modules and fonts.
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+            headers.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
+            headers.insert(ROBOTS, HeaderValue::from_static("noindex"));
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        }
         if self.is_api {
             unless_said(headers, CACHE_CONTROL, "no-store");
+            // Pages of other ports of this host are shown nothing of ours, not even how large a
+            // picture is: where browsers say not whence they ask, its cookies come with them.
+            unless_said(headers, RESOURCE_POLICY, "same-origin");
+            unless_said(headers, CONTENT_SECURITY_POLICY, "frame-ancestors 'self'");
         }
     }
 
@@ -279,7 +377,7 @@ pub fn is_api_path(path: &str) -> bool {
     path == "/api" || path.starts_with("/api/")
 }
 
-/// One `Host`, no second opinion about it in the request line, and a path that is text.
+/// One `Host`, and no second opinion about it in the request line.
 fn framing<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<&'a HeaderValue, Refused> {
     let mut hosts = headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -291,9 +389,6 @@ fn framing<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<&'a HeaderValue, Ref
     });
     if !agrees {
         return Err(Refused::AuthorityMismatch);
-    }
-    if !decodes_to_utf8(uri.path()) {
-        return Err(Refused::PathEncoding);
     }
     Ok(host)
 }

@@ -112,6 +112,20 @@ fn the_first_failing_check_answers() {
     assert_eq!(check(evil), Err(Refused::OriginNotAllowed));
 }
 
+#[test]
+fn what_comes_through_a_preview_is_of_a_foreign_page() {
+    for path in ["/", "/api/rooms", "/api/workbench/serve/t/", "/mcp"] {
+        let through = get(path)
+            .header("host", "localhost")
+            .header("via", "1.1 cache, 1.1 guildhall-0198");
+        assert_eq!(check(through), Err(Refused::CameThroughAPreview), "{path}");
+        let other = get(path)
+            .header("host", "localhost")
+            .header("via", "1.1 cache");
+        assert_eq!(check(other), Ok(()), "{path}");
+    }
+}
+
 fn signed(path: &str, mut response: Response<Body>) -> HeaderMap {
     let request = get(path).header("x-request-id", "mine").body(()).unwrap();
     guards().begin(&request).sign(&mut response);
@@ -139,6 +153,21 @@ fn api_answers_are_not_stored_unless_they_say_so() {
     assert_eq!(
         signed("/api/rooms", said.body(Body::empty()).unwrap())["cache-control"],
         "no-cache"
+    );
+}
+
+#[test]
+fn api_answers_are_no_part_of_other_pages_unless_they_say_so() {
+    let headers = signed("/api/rooms", Response::new(Body::empty()));
+    assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
+    assert_eq!(headers["content-security-policy"], "frame-ancestors 'self'");
+    let said = Response::builder().header("content-security-policy", "sandbox");
+    let headers = signed("/api/rooms", said.body(Body::empty()).unwrap());
+    assert_eq!(headers["content-security-policy"], "sandbox");
+    let headers = signed("/api/workbench/serve/t/", Response::new(Body::empty()));
+    assert_eq!(headers["cross-origin-resource-policy"], "cross-origin");
+    assert!(
+        !signed("/apian", Response::new(Body::empty())).contains_key("content-security-policy")
     );
 }
 

@@ -7,6 +7,7 @@
 mod connection;
 mod crowd;
 mod deadlines;
+mod heads;
 mod line;
 #[cfg(test)]
 mod test_door;
@@ -21,7 +22,10 @@ use std::{
     time::Duration,
 };
 
-use axum::Router;
+use axum::{
+    Router,
+    http::{Method, StatusCode},
+};
 use guildhall_hall::{
     peers::{PeerWord, Peers},
     tasks::Tasks,
@@ -35,6 +39,9 @@ use tokio::{
 
 use self::{connection::House, crowd::Crowd};
 use crate::{guards::Guards, metrics::Metrics};
+
+pub use connection::Behind;
+pub use heads::Head;
 
 /// Open connections.
 pub const CONNECTIONS_MAX: usize = 8_192;
@@ -113,6 +120,30 @@ impl Peer {
     }
 }
 
+/// Whoever counts what comes and goes through a door.
+pub trait Counting: Send + Sync {
+    /// So many connections are open.
+    fn connections(&self, open: usize);
+    /// A request was answered.
+    fn answered(&self, method: &Method, status: StatusCode, took: Duration);
+    /// Some seconds are over.
+    fn tidy(&self);
+}
+
+impl Counting for Metrics {
+    fn connections(&self, open: usize) {
+        self.connections(open);
+    }
+
+    fn answered(&self, method: &Method, status: StatusCode, took: Duration) {
+        self.answered(method, status, took);
+    }
+
+    fn tidy(&self) {
+        self.tidy();
+    }
+}
+
 /// Everything a listener needs to let requests in.
 pub struct Door {
     /// The routes, with their own answer for paths and methods that they do not have.
@@ -123,8 +154,8 @@ pub struct Door {
     pub limits: Limits,
     /// Who is asked about loopback connections.
     pub peers: Peers,
-    /// Where answers are counted.
-    pub metrics: Arc<Metrics>,
+    /// Where connections and answers are counted.
+    pub metrics: Arc<dyn Counting>,
     /// Where changes run to their end.
     pub tasks: Tasks,
 }

@@ -1,14 +1,22 @@
 //! The MCP endpoint: what an agent can do in the house, as tools of the Model Context Protocol.
 //! Each tool is another name of a route: a call becomes a request to it through the same router,
-//! from the same peer with the same credential, so a tool adds no rule and skips none.
+//! from the same peer with the same credential, so a tool adds no rule and skips none. The tools
+//! for a shared browser tab stand beside them, see [`browser_tools`].
 //! Source: contract 4.9.
 
+mod browser_tools;
 pub(crate) mod calls;
 mod schemas;
 mod table;
 mod twins;
 
-use std::{convert::Infallible, future::pending, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::pending,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -17,15 +25,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use guildhall_domain::ids::AgentId;
-use guildhall_hall::{Hall, approvals::Listening};
+use guildhall_domain::{browser::tools::Tool as BrowserTool, callers::Agent, ids::AgentId};
+use guildhall_hall::{Hall, approvals::Listening, launching::LOOK_OF_BRIDGE};
 use http_body_util::Full;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, Implementation, JsonObject, ListToolsResult,
-        PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerCapabilities,
-        ServerConfig, Tool,
+        NumberOrString, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+        ServerCapabilities, ServerConfig, Tool,
     },
     service::{Peer, RequestContext},
     transport::streamable_http_server::{
@@ -56,8 +64,9 @@ const FORMS: &str = "application/json, text/event-stream";
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// What an agent is told of the house when it arrives.
 const INSTRUCTIONS: &str = "guildhall: the house you work in. Read and write its rooms, share \
-    documents on a room's canvas, and ask for tool servers of your own. A refusal is a result \
-    with isError and {error, code, details}.";
+    documents on a room's canvas, and ask for tool servers of your own. While a person shares a \
+    browser tab with your session, tools whose names begin with browser_ act in it. A refusal is \
+    a result with isError and {error, code, details}.";
 
 /// The agent that a message is from; among the extensions of its request.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +83,7 @@ impl Mcp {
     /// The endpoint whose tools are answered by `twins`, the router of the interface.
     pub(crate) fn new(twins: Router, hall: Hall) -> Self {
         let house = Arc::new(House {
-            tools: table::TOOLS.iter().map(schemas::tool).collect(),
+            tools: OnceLock::new(),
             twins,
             hall,
         });
@@ -125,10 +134,18 @@ fn told(response: Response) -> Response {
 
 /// What answers the messages of all agents; it knows none of them from one to the next.
 struct House {
-    tools: Vec<Tool>,
+    /// Made when they are first asked for: no start waits for them.
+    tools: OnceLock<Vec<Tool>>,
     /// The interface, asked in place.
     twins: Router,
     hall: Hall,
+}
+
+impl House {
+    fn tools(&self) -> &[Tool] {
+        let make = || table::TOOLS.iter().map(schemas::tool).collect();
+        self.tools.get_or_init(make)
+    }
 }
 
 impl ServerHandler for House {
@@ -140,15 +157,30 @@ impl ServerHandler for House {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.iter().find(|tool| tool.name == name).cloned()
+        let found = self.tools().iter().find(|tool| tool.name == name);
+        found
+            .cloned()
+            .or_else(|| BrowserTool::find(name).map(browser_tools::tool))
     }
 
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+        let by = asking(&context)?;
+        // What a bridge asks for itself, its client does not read.
+        let is_read = !matches!(&context.id, NumberOrString::String(id) if **id == *LOOK_OF_BRIDGE);
+        let has_browser = self.hall.has_browser_tools(&by, is_read).await;
+        let has_browser = has_browser.unwrap_or_else(|error| {
+            tracing::warn!(?error, "whether an agent has a browser is not known");
+            false
+        });
+        let mut tools = self.tools().to_vec();
+        if has_browser {
+            tools.extend(browser_tools::all());
+        }
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     async fn call_tool(
@@ -156,18 +188,34 @@ impl ServerHandler for House {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(kind) = BrowserTool::find(&call.name) {
+            let (by, arguments) = (asking(&context)?, call.arguments.unwrap_or_default());
+            let result = browser_tools::call(&self.hall, &by, kind, &arguments).await;
+            return Ok(result.into());
+        }
         let tool = table::TOOLS.iter().find(|tool| tool.name == call.name);
         let tool = tool.ok_or_else(|| {
             ErrorData::invalid_params(format!("there is no tool {}", call.name), None)
         })?;
-        let asked = context.extensions.get::<Parts>().cloned();
-        let asked = asked.ok_or_else(|| ErrorData::internal_error("the request is gone", None))?;
+        let asked = request_of(&context)?.clone();
         let arguments = call.arguments.unwrap_or_default();
         let answered = self.answer(tool, &arguments, &asked, &context).await;
         let response = answered.unwrap_or_else(IntoResponse::into_response);
         let result = twins::result(response).await;
         Ok(result.unwrap_or_else(|error| twins::broken(&error)).into())
     }
+}
+
+/// The request that a message came with.
+fn request_of(context: &RequestContext<RoleServer>) -> Result<&Parts, ErrorData> {
+    let asked = context.extensions.get::<Parts>();
+    asked.ok_or_else(|| ErrorData::internal_error("the request is gone", None))
+}
+
+/// The agent that asks.
+fn asking(context: &RequestContext<RoleServer>) -> Result<Agent, ErrorData> {
+    let by = request_of(context)?.extensions.get::<Agent>().copied();
+    by.ok_or_else(|| ErrorData::internal_error("nobody asks", None))
 }
 
 impl House {

@@ -38,7 +38,7 @@ use crate::routes;
         (name = "attachments", description = "Files posted in a room"),
         (name = "turns", description = "What the agents of a room were asked, and why they answer or not"),
         (name = "read cursors", description = "How far a person has read"),
-        (name = "canvas", description = "What a room has open beside its talk"),
+        (name = "canvas", description = "What a room or session has open beside its talk"),
         (name = "signals", description = "What is true only for a moment"),
         (name = "streams", description = "What happens, as it happens"),
         (name = "agents", description = "The registry of coding agents"),
@@ -46,8 +46,11 @@ use crate::routes;
         (name = "mcp servers", description = "Tool servers of agents"),
         (name = "runtimes", description = "The programs agents run on"),
         (name = "usage", description = "What agents' turns used"),
+        (name = "directories", description = "The folders of home"),
+        (name = "files", description = "People's own files beneath the allowed folders"),
         (name = "interactions", description = "What agents ask people, and the decisions on it"),
         (name = "approvals", description = "What people must allow, and what became of it"),
+        (name = "browser", description = "The local browser of this computer"),
         (name = "settings", description = "What the owner can set"),
         (name = "operating", description = "Health, readiness, metrics, this document"),
     )
@@ -61,10 +64,10 @@ const GENERAL: &str = "Any operation: 400 framing, 401 who is calling, 403 guard
     the envelope, or application/problem+json for callers that prefer it; 304 of If-None-Match \
     has none.";
 
-/// The interface document.
-pub fn json() -> Value {
+/// The interface document; made when it is first asked for, so that no start waits for it.
+pub fn json() -> &'static Value {
     static JSON: OnceLock<Value> = OnceLock::new();
-    JSON.get_or_init(generate).clone()
+    JSON.get_or_init(generate)
 }
 
 /// The interface document as it is checked in: indented, with a closing line feed.
@@ -101,7 +104,7 @@ fn generate() -> Value {
 }
 
 /// Shapes that name one of two fields, which no list of required fields can say.
-const ALTERNATIVES: [&str; 2] = ["AddMember", "OpenSession"];
+const ALTERNATIVES: [&str; 4] = ["AddMember", "OpenSession", "AnswerAuth", "NavigateTab"];
 
 /// A body none of whose fields is required may be left out: an absent one reads as `{}`.
 fn require_body(operation: &mut Value, schemas: &Value) {
@@ -113,7 +116,11 @@ fn require_body(operation: &mut Value, schemas: &Value) {
         return;
     };
     let name = path.rsplit('/').next().unwrap_or_default();
-    let is_needed = ALTERNATIVES.contains(&name) || schemas[name]["required"].is_array();
+    let schema = &schemas[name];
+    let forms = schema["oneOf"].as_array();
+    let is_needed = ALTERNATIVES.contains(&name)
+        || schema["required"].is_array()
+        || forms.is_some_and(|forms| forms.iter().all(|form| form["required"].is_array()));
     body["required"] = json!(is_needed);
 }
 

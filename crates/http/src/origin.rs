@@ -41,7 +41,31 @@ pub fn host_allowed(host: &str, allowed: &Allowed) -> bool {
     };
     let is = |listed: &str| name.eq_ignore_ascii_case(listed);
     !NEVER_NAMES.into_iter().any(is)
-        && (OWN_NAMES.into_iter().any(is) || allowed.hosts.iter().any(|listed| is(listed)))
+        && (is_loopback_name(name) || allowed.hosts.iter().any(|listed| is(listed)))
+}
+
+/// Whether a `Host` value names this server on this very port, as a preview asks.
+///
+/// Source: contract 6.9, "Host rule".
+pub fn host_and_port_allowed(host: &str, port: u16, allowed: &Allowed) -> bool {
+    let is_port = |authority: Authority<'_>| authority.port.unwrap_or(80) == port;
+    host_allowed(host, allowed) && Authority::parse(host).is_some_and(is_port)
+}
+
+/// The name in a `Host` value, IPv6 in brackets.
+pub fn name_of(host: &str) -> Option<&str> {
+    Authority::parse(host).map(|authority| authority.name)
+}
+
+/// Whether a name is one that every installation answers to.
+pub fn is_loopback_name(name: &str) -> bool {
+    OWN_NAMES.iter().any(|own| name.eq_ignore_ascii_case(own))
+}
+
+/// Whether a path is of a served folder, whose token decides instead of where a request comes
+/// from.
+pub fn is_served_path(path: &str) -> bool {
+    path.starts_with("/api/workbench/serve/")
 }
 
 /// Whether the request may come from where it comes from, given a `Host` that is allowed.
@@ -54,7 +78,11 @@ pub fn origin_allowed(
     headers: &HeaderMap,
     allowed: &Allowed,
 ) -> bool {
-    if opens_the_page(method, uri, headers) || comes_from_a_sign_in(method, uri, headers) {
+    let is_served = method.is_safe() && is_served_path(uri.path());
+    if is_served
+        || opens_the_page(method, uri, headers)
+        || comes_from_a_sign_in(method, uri, headers)
+    {
         return true;
     }
     let mut origins = headers.get_all(ORIGIN).iter();

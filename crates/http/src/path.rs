@@ -9,7 +9,7 @@ use guildhall_domain::{
     Refusal,
     ids::{
         AccountId, AgentId, ApprovalId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId,
-        MessageId, RoomId, SessionId, TokenId, TurnId,
+        MessageId, RoomId, SessionId, TabId, TokenId, TurnId,
     },
 };
 
@@ -36,7 +36,7 @@ macro_rules! path_ids {
 
 path_ids! {
     AccountId AgentId ApprovalId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
-    TokenId TurnId
+    TabId TokenId TurnId
 }
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.

@@ -6,13 +6,17 @@ use axum::{
 };
 use guildhall_wire::errors::{ErrorEnvelope, Problem};
 
-use crate::{docs::ErrorDoc, request_id::RequestId};
+use serde_json::{Map, Value};
+
+use crate::{docs::ErrorDoc, errors::With, request_id::RequestId};
 
 /// What an error answer says, carried beside it until it leaves.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) doc: ErrorDoc,
     pub(crate) envelope: ErrorEnvelope,
+    /// Members beside those of every envelope.
+    pub(crate) members: Map<String, Value>,
 }
 
 /// Whether the caller likes problems better than plain JSON. Source: contract 1.2.
@@ -64,6 +68,10 @@ pub(crate) fn put(response: &mut Response<Body>, id: &RequestId) {
         details: said.envelope.details,
     };
     // A value of plain texts always serializes.
+    let problem = With {
+        envelope: &problem,
+        members: &said.members,
+    };
     *response.body_mut() = serde_json::to_vec(&problem).unwrap_or_default().into();
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_LENGTH);

@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequestParts, Query as Pairs},
     http::request::Parts,
 };
-use guildhall_domain::{Moment, Refusal, limits, outcome::Invalid};
+use guildhall_domain::{Moment, Refusal, directories as paths, limits, outcome::Invalid};
 
 use crate::{errors::ApiError, page_cursor};
 
@@ -64,6 +64,48 @@ impl Params {
             self.fail::<()>(name, "must not hold the character U+0000");
         }
         Some(text)
+    }
+
+    /// A path; an empty one is none. What a path may not hold is said by whoever follows it.
+    pub fn maybe_path(&mut self, name: &str) -> Option<String> {
+        let mut values = self.texts(name).into_iter();
+        let path = values.next()?;
+        if values.next().is_some() {
+            return self.fail(name, "must not be repeated");
+        }
+        if path.is_empty() {
+            return self.fail(name, "must not be empty");
+        }
+        Some(path)
+    }
+
+    /// A path that must be there.
+    pub fn path(&mut self, name: &str) -> String {
+        let is_there = self.pairs.iter().any(|(key, _)| key == name);
+        if !is_there {
+            self.fail::<()>(name, "is required");
+        }
+        self.maybe_path(name).unwrap_or_default()
+    }
+
+    /// The path of a folder, absolute or beginning with `~`.
+    pub fn maybe_folder(&mut self, name: &str) -> Option<String> {
+        let path = self.maybe_path(name)?;
+        match paths::problem_of_folder(&path) {
+            Some(problem) => self.fail(name, problem),
+            None => Some(path),
+        }
+    }
+
+    /// The path of a folder that must be there.
+    pub fn folder(&mut self, name: &str) -> String {
+        let path = self.path(name);
+        if !path.is_empty()
+            && let Some(problem) = paths::problem_of_folder(&path)
+        {
+            self.fail::<()>(name, problem);
+        }
+        path
     }
 
     /// Every text of a parameter that may be repeated.

@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use axum::{Extension, Router, extract::Request, response::IntoResponse, routing};
+use axum::{Extension, Router, extract::Request, middleware, response::IntoResponse, routing};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, approvals, attachments, authors, callers, canvas, capabilities, commands,
-        entries, export, interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members,
-        messages, oauth, operating, reactions, read_cursors, rooms, runtimes, search,
+        accounts, agents, approvals, attachments, authors, browser, browser_stream, browser_tabs,
+        callers, canvas, capabilities, commands, directories, entries, export, file_reads, files,
+        interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members, messages, oauth,
+        operating, reactions, read_cursors, rooms, runtimes, search, served, session_canvas,
         session_tasks, sessions, settings, sign_ins, signals, streams, threads, tokens, turns,
-        usage,
+        usage, workbench,
     },
     catalogue,
     docs::{self, Docs},
     errors::ApiError,
+    faults,
     mcp::Mcp,
     openapi, page,
     state::State,
@@ -64,6 +66,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(canvas::get, canvas::change, canvas::close))
         .routes(routes!(canvas::edit))
         .routes(routes!(canvas::thread))
+        .routes(routes!(canvas::reload))
         .routes(routes!(search::find))
         // Streams
         .routes(routes!(streams::everything))
@@ -108,7 +111,23 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(messages::queue))
         .routes(routes!(messages::reword, messages::remove))
         .routes(routes!(session_tasks::list))
+        .routes(routes!(session_canvas::list, session_canvas::open))
+        .routes(routes!(
+            session_canvas::get,
+            session_canvas::change,
+            session_canvas::close
+        ))
+        .routes(routes!(session_canvas::edit))
+        .routes(routes!(session_canvas::reload))
         .routes(routes!(commands::list))
+        // Files
+        .routes(routes!(directories::list, directories::make))
+        .routes(routes!(directories::default))
+        .routes(routes!(file_reads::content))
+        .routes(routes!(file_reads::raw))
+        .routes(routes!(file_reads::tree))
+        .routes(routes!(files::save))
+        .routes(routes!(files::set_checkbox))
         // What people allow
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::get))
@@ -117,6 +136,30 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(approvals::withdraw))
         // Settings
         .routes(routes!(settings::get, settings::change))
+        // Workbench
+        .routes(routes!(workbench::sign))
+        .routes(routes!(workbench::revoke))
+        .routes(routes!(workbench::probe))
+        .routes(routes!(workbench::ports))
+        .routes(routes!(workbench::previews))
+        .routes(routes!(workbench::close))
+        // The local browser
+        .routes(routes!(browser::get))
+        .routes(routes!(browser::open))
+        .routes(routes!(browser::prepare))
+        .routes(routes!(browser::close))
+        .routes(routes!(browser::share))
+        .routes(routes!(browser::pause))
+        .routes(routes!(browser_tabs::open))
+        .routes(routes!(browser_tabs::close))
+        .routes(routes!(browser_tabs::select))
+        .routes(routes!(browser_tabs::navigate))
+        .routes(routes!(browser_tabs::input))
+        .routes(routes!(browser_tabs::resize))
+        .routes(routes!(browser_tabs::dialog))
+        .routes(routes!(browser_tabs::auth))
+        .routes(routes!(browser_tabs::selection))
+        .routes(routes!(browser_tabs::screenshot))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))
@@ -127,7 +170,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
 
 /// All routes, ready to be served.
 pub fn router(state: State) -> Router {
-    let docs = Arc::new(Docs::new(openapi::json(), catalogue::ALL));
+    let docs = Arc::new(Docs::new(openapi::json, catalogue::ALL, faults::ALL));
     let (documented, _) = documented().split_for_parts();
     let twins = documented.clone().with_state(state.clone());
     documented
@@ -140,15 +183,29 @@ pub fn router(state: State) -> Router {
 }
 
 /// The routes beside the interface for programs: the protocol's own messages describe them, and
-/// pages that a person opens.
+/// pages that a person opens, and files of served folders.
 fn beside(mcp: Mcp) -> Router<State> {
     Router::new()
         .route("/mcp", routing::post(mcp::answer))
         .route("/mcp/servers/{name}", routing::post(mcp_gateway::answer))
-        .route("/api/oauth/start/{ticket}", routing::get(oauth::start))
-        .route("/api/oauth/go/{ticket}", routing::get(oauth::go))
-        .route("/api/oauth/callback", routing::get(oauth::callback))
+        .route(
+            "/api/local-browser/stream",
+            routing::get(browser_stream::open),
+        )
+        .merge(
+            Router::new()
+                .route("/api/oauth/start/{ticket}", routing::get(oauth::start))
+                .route("/api/oauth/go/{ticket}", routing::get(oauth::go))
+                .route("/api/oauth/callback", routing::get(oauth::callback))
+                .route_layer(middleware::from_fn(oauth::told_on_a_page)),
+        )
         .route("/api/oauth/client", routing::get(oauth::client))
+        .route("/api/workbench/serve/{token}", routing::get(served::get))
+        .route("/api/workbench/serve/{token}/", routing::get(served::get))
+        .route(
+            "/api/workbench/serve/{token}/{*splat}",
+            routing::get(served::get),
+        )
         .layer(Extension(Arc::new(mcp)))
 }
 

@@ -6,7 +6,7 @@ use axum::extract::FromRef;
 use guildhall_hall::Hall;
 use guildhall_wire::health::PeerCheck;
 
-use crate::{metrics::Metrics, rate_limit::RateLimit, repeats::Running};
+use crate::{guards::Guards, metrics::Metrics, rate_limit::RateLimit, repeats::Running};
 
 /// What the routes of one server share.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub struct State {
     pub metrics: Arc<Metrics>,
     /// How often agents may ask for changes.
     pub rate_limit: Arc<RateLimit>,
+    /// What requests pass before they come here; those of previews as well.
+    pub guards: Guards,
     /// The posts with an idempotency key that are being answered now.
     pub running: Arc<Running>,
 }

@@ -4,6 +4,10 @@
 use guildhall_domain::{
     Moment, Result,
     canvas::{CanvasDocument, CanvasScope, Content, EditLock, TreeKind, Unpinned},
+    files::{
+        Identity,
+        documents::{Binding, Incarnation},
+    },
     ids::{AuthorId, DocumentId, EntryId},
 };
 use rusqlite::Row;
@@ -15,7 +19,10 @@ use crate::{
 
 const COLUMNS: &str = "id, scope, content, author_id, pinned, position, rev, last_touched_by,
     last_touched_at, source_label, tree_kind, ahead_of_main, opened_at, last_active_at,
-    thread_root_entry_id, editing_by, editing_until";
+    thread_root_entry_id, editing_by, editing_until, identity, bound_at, channel_at, doc_seq";
+
+/// Where a document's columns come from.
+const DOCUMENTS: &str = "canvas_documents LEFT JOIN document_files ON document_id = id";
 
 /// A stored document: as it shows at the moment of reading, and its lock, which may have expired.
 #[derive(Clone, Debug)]
@@ -24,6 +31,8 @@ pub struct Kept {
     pub document: CanvasDocument,
     /// Its lock.
     pub lock: Option<EditLock>,
+    /// Which physical file it is bound to.
+    pub binding: Option<Binding>,
 }
 
 /// The documents of a canvas at `now`, in its order.
@@ -32,7 +41,7 @@ pub struct Kept {
 /// A fault when the engine cannot read.
 pub fn list(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<CanvasDocument>> {
     db.all(
-        &format!("SELECT {COLUMNS} FROM canvas_documents WHERE scope = $1 ORDER BY position DESC"),
+        &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 ORDER BY position DESC"),
         [scope.to_string()],
         |row| Ok(read(row, now)?.document),
     )
@@ -44,8 +53,20 @@ pub fn list(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<CanvasDo
 /// A fault when the engine cannot read.
 pub fn find(db: &Rx<'_>, scope: CanvasScope, id: DocumentId, now: Moment) -> Result<Option<Kept>> {
     db.first(
-        &format!("SELECT {COLUMNS} FROM canvas_documents WHERE id = $1 AND scope = $2"),
+        &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE id = $1 AND scope = $2"),
         (id.as_bytes(), scope.to_string()),
+        |row| read(row, now),
+    )
+}
+
+/// One document of any canvas.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn by_id(db: &Rx<'_>, id: DocumentId, now: Moment) -> Result<Option<Kept>> {
+    db.first(
+        &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE id = $1"),
+        [id.as_bytes()],
         |row| read(row, now),
     )
 }
@@ -56,7 +77,7 @@ pub fn find(db: &Rx<'_>, scope: CanvasScope, id: DocumentId, now: Moment) -> Res
 /// A fault when the engine cannot read.
 pub fn by_key(db: &Rx<'_>, scope: CanvasScope, key: &str, now: Moment) -> Result<Option<Kept>> {
     db.first(
-        &format!("SELECT {COLUMNS} FROM canvas_documents WHERE scope = $1 AND key = $2"),
+        &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 AND key = $2"),
         (scope.to_string(), key),
         |row| read(row, now),
     )
@@ -74,7 +95,7 @@ pub fn edited_by(
 ) -> Result<Vec<Kept>> {
     db.all(
         &format!(
-            "SELECT {COLUMNS} FROM canvas_documents WHERE scope = $1 AND editing_by = $2
+            "SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 AND editing_by = $2
              ORDER BY position DESC"
         ),
         (scope.to_string(), author.as_bytes()),
@@ -89,7 +110,7 @@ pub fn edited_by(
 pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<Kept>> {
     db.all(
         &format!(
-            "SELECT {COLUMNS} FROM canvas_documents WHERE editing_until <= $1
+            "SELECT {COLUMNS} FROM {DOCUMENTS} WHERE editing_until <= $1
              ORDER BY editing_until, id"
         ),
         [now.as_millis()],
@@ -226,6 +247,44 @@ pub fn set_lock(tx: &mut Tx<'_>, id: DocumentId, lock: Option<EditLock>) -> Resu
     Ok(())
 }
 
+/// Binds a document to a physical file, or to none.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn bind(tx: &mut Tx<'_>, id: DocumentId, binding: Option<&Binding>) -> Result<()> {
+    let Some(binding) = binding else {
+        tx.run(
+            "DELETE FROM document_files WHERE document_id = $1",
+            [id.as_bytes()],
+        )?;
+        return Ok(());
+    };
+    tx.run(
+        "INSERT OR REPLACE INTO document_files (document_id, identity, bound_at, channel_at, doc_seq)
+         VALUES ($1, $2, $3, $4, $5)",
+        (
+            id.as_bytes(),
+            binding.identity.as_str(),
+            binding.incarnation.physical_opened_at.as_millis(),
+            binding.incarnation.channel_created_at.as_millis(),
+            stored(binding.doc_seq),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Binds every document of the file `from` to `to`, which a save of ours made of it.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn follow(tx: &mut Tx<'_>, from: &Identity, to: &Identity) -> Result<()> {
+    tx.run(
+        "UPDATE document_files SET identity = $1 WHERE identity = $2",
+        (to.as_str(), from.as_str()),
+    )?;
+    Ok(())
+}
+
 /// Takes a document away.
 ///
 /// # Errors
@@ -252,8 +311,19 @@ fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
     let lock = editing
         .zip(rows::maybe_moment(row, 16)?)
         .map(|(by, until)| EditLock { by, until });
+    let id = rows::id(row, 0, DocumentId::from_bytes)?;
+    let identity: Option<String> = row.get(17)?;
+    let binding = match (identity, content.path()) {
+        (Some(identity), Some(path)) => Some(Binding {
+            path: path.to_owned(),
+            identity: Identity::new(identity),
+            incarnation: Incarnation::of(id, moment(row, 18)?, moment(row, 19)?),
+            doc_seq: count(row, 20)?,
+        }),
+        _ => None,
+    };
     let document = CanvasDocument {
-        id: rows::id(row, 0, DocumentId::from_bytes)?,
+        id,
         scope,
         room_id: scope.room(),
         title: content.title().to_owned(),
@@ -272,6 +342,11 @@ fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
         opened_at: moment(row, 12)?,
         last_active_at: moment(row, 13)?,
         thread_root_entry_id: rows::maybe_id(row, 14, EntryId::from_bytes)?,
+        incarnation: binding.as_ref().map(|binding| binding.incarnation.clone()),
     };
-    Ok(Kept { document, lock })
+    Ok(Kept {
+        document,
+        lock,
+        binding,
+    })
 }

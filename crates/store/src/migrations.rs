@@ -21,6 +21,9 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0012_approvals.sql"),
     include_str!("../migrations/0013_mcp_servers.sql"),
     include_str!("../migrations/0014_mcp_signins.sql"),
+    include_str!("../migrations/0015_files.sql"),
+    include_str!("../migrations/0016_previews.sql"),
+    include_str!("../migrations/0017_browser.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

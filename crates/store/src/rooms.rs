@@ -322,6 +322,18 @@ pub fn insert(
     Ok(())
 }
 
+/// When a room was made; `None` when there is no such room.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn made_at(db: &Rx<'_>, id: RoomId) -> Result<Option<Moment>> {
+    db.first(
+        "SELECT created_at FROM rooms WHERE id = $1",
+        [id.as_bytes()],
+        |row| moment(row, 0),
+    )
+}
+
 /// What the owner can change of a room.
 #[derive(Clone, Debug)]
 pub struct RoomChange {

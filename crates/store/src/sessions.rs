@@ -198,6 +198,18 @@ pub fn agent(db: &Rx<'_>, id: SessionId) -> Result<Option<AgentId>> {
     )
 }
 
+/// When a session was made; `None` when there is none.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn made_at(db: &Rx<'_>, id: SessionId) -> Result<Option<Moment>> {
+    db.first(
+        "SELECT created_at FROM sessions WHERE id = $1",
+        [id.as_bytes()],
+        |row| moment(row, 0),
+    )
+}
+
 /// Opens a session; `asked` is the fingerprint of the request that named its id. A title it has
 /// now is a person's.
 ///

@@ -76,7 +76,7 @@ impl Answer {
         let sentence = envelope["error"].as_str().unwrap_or_default();
         assert!(sentence.ends_with('.') && sentence.len() > 10, "{context}");
         let code = envelope["code"].as_str().unwrap_or_default();
-        let is_upper_snake = |c: char| c.is_ascii_uppercase() || c == '_';
+        let is_upper_snake = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
         assert!(
             !code.is_empty() && code.chars().all(is_upper_snake),
             "{context}"

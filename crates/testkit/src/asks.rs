@@ -94,6 +94,11 @@ impl TestHall {
         session
     }
 
+    /// Lets a turn of the session be under way.
+    pub fn begin_turn(&self, session: &Session) {
+        crate::log::begin_turn(&self.database(), session);
+    }
+
     /// Lets `count` messages have been said in a session: `1`, `2` and so on.
     pub fn seed_said(&self, session: &Session, count: u32) {
         crate::log::seed_said(&self.database(), session, count);

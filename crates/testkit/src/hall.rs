@@ -16,11 +16,13 @@ use std::{
 use guildhall_domain::{
     Moment,
     callers::AuthMode,
+    limits,
     runtimes::{Definition, profiles},
     settings::{self, Setting, Source},
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening, Places, Programs,
+    Auth, Clock, Hall, Opening, Places, PreviewDoors, Programs,
+    browser::LocalBrowser,
     launching::Launching,
     peers::{PeerWord, Peers, Script, own_uid},
     retention::Retention,
@@ -64,6 +66,8 @@ const ANOTHER_COMPUTER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 7);
 const STRAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 6);
 /// Connections from here may be of an agent's process that nobody can look into.
 const IN_DOUBT: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 5);
+/// Connections from here are of a page in the local browser.
+const PAGE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 4);
 /// Connections from here and above are of agents' own processes.
 const PROCESSES: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 0);
 /// When the clock of every test begins: 21 September 2026.
@@ -89,6 +93,12 @@ pub struct Options {
     pub configured: &'static [(&'static Setting, Source, settings::Value)],
     /// Whether the kernel is asked whose a connection is, instead of the script.
     pub asks_kernel: bool,
+    /// How long a preview stays open that nobody looks at.
+    pub preview_idle: Duration,
+    /// How long a dev server may take to begin its answer.
+    pub preview_head_wait: Duration,
+    /// How long one half of a WebSocket through a preview outlives the other.
+    pub preview_half_wait: Duration,
 }
 
 impl Default for Options {
@@ -99,6 +109,9 @@ impl Default for Options {
             streams: StreamLimits::default(),
             configured: &[],
             asks_kernel: false,
+            preview_idle: Duration::from_secs(limits::PREVIEW_IDLE_S),
+            preview_head_wait: Duration::from_secs(limits::UPSTREAM_HEAD_MAX_S),
+            preview_half_wait: Duration::from_secs(limits::PREVIEW_HALF_MAX_S),
         }
     }
 }
@@ -136,15 +149,11 @@ impl TestHall {
 
     /// Opens a new hall in mode `login`, whose owner made the first account.
     pub async fn open_login() -> Self {
-        let mut hall = Self::open_without_owner().await;
-        let code = hall.setup_code();
-        let ask = json!({"email": "owner@example.org", "password": PASSWORD,
-            "displayName": "Olga", "setupCode": code});
-        let answer = hall.nobody().post("/api/auth/register", ask).await;
-        let cookie = sign_in_cookie(&answer);
-        let account = answer.ok(201);
-        hall.owner = (text(&account["authorId"]), cookie);
-        hall
+        Self::open_with(Options {
+            mode: AuthMode::Login,
+            ..Options::default()
+        })
+        .await
     }
 
     /// Opens a new hall in mode `login` before there is any account.
@@ -156,12 +165,27 @@ impl TestHall {
         .await
     }
 
-    /// Opens a new hall of mode `local` with other limits.
+    /// Opens a new hall with other limits; in mode `login` its owner made the first account.
     pub async fn open_with(options: Options) -> Self {
         let mut hall = Self::new(options).await;
-        let me = hall.owner().get("/api/rooms/authors/me").await.ok(200);
-        hall.owner.0 = text(&me["id"]);
+        match options.mode {
+            AuthMode::Local => {
+                let me = hall.owner().get("/api/rooms/authors/me").await.ok(200);
+                hall.owner.0 = text(&me["id"]);
+            }
+            AuthMode::Login => hall.register_owner().await,
+        }
         hall
+    }
+
+    async fn register_owner(&mut self) {
+        let code = self.setup_code();
+        let ask = json!({"email": "owner@example.org", "password": PASSWORD,
+            "displayName": "Olga", "setupCode": code});
+        let answer = self.nobody().post("/api/auth/register", ask).await;
+        let cookie = sign_in_cookie(&answer);
+        let account = answer.ok(201);
+        self.owner = (text(&account["authorId"]), cookie);
     }
 
     async fn new(options: Options) -> Self {
@@ -221,10 +245,25 @@ impl TestHall {
             configured: self.options.configured.to_vec(),
             streams: self.options.streams,
             retention: self.options.retention,
+            previews: PreviewDoors {
+                idle: self.options.preview_idle,
+                head_wait: self.options.preview_head_wait,
+                half_wait: self.options.preview_half_wait,
+                ..PreviewDoors::new(vec![Ipv4Addr::LOCALHOST.into()], port)
+            },
+            browser: LocalBrowser {
+                // Whatever is installed on the computer that tests.
+                executable: Some(self.programs().join("chromium")),
+                is_unsandboxed: true,
+                ..LocalBrowser::default()
+            },
         })
         .await
         .unwrap();
         let metrics = Arc::new(Metrics::new().unwrap());
+        let guards = Guards::new(Allowed::default(), || {
+            guildhall_world::ids::new().to_string()
+        });
         let state = State {
             hall: hall.clone(),
             about: Arc::new(About {
@@ -235,13 +274,12 @@ impl TestHall {
             }),
             metrics: Arc::clone(&metrics),
             rate_limit: Arc::new(RateLimit::default()),
+            guards: guards.clone(),
             running: Arc::default(),
         };
         let door = Door {
             router: routes::router(state),
-            guards: Guards::new(Allowed::default(), || {
-                guildhall_world::ids::new().to_string()
-            }),
+            guards,
             limits: Limits::default(),
             peers: if self.options.asks_kernel {
                 Peers::Kernel(hall.process_trees().clone())
@@ -464,6 +502,7 @@ fn script() -> Script {
     Script::default()
         .with(IpAddr::V4(OTHER_USER), other)
         .with(IpAddr::V4(STRAY), PeerWord::Stray)
+        .with(IpAddr::V4(PAGE), PeerWord::Browser)
         .with(
             IpAddr::V4(IN_DOUBT),
             PeerWord::InDoubt {

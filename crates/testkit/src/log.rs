@@ -129,6 +129,18 @@ pub(crate) fn seed_session(database: &Path, session: &Session) {
         .unwrap();
 }
 
+/// Lets a turn of a session be under way.
+pub(crate) fn begin_turn(database: &Path, session: &Session) {
+    let changed = Connection::open(database)
+        .unwrap()
+        .execute(
+            "UPDATE sessions SET state = 'running' WHERE id = ?1",
+            [session.id.as_bytes()],
+        )
+        .unwrap();
+    assert_eq!(changed, 1, "the session is there");
+}
+
 /// Writes messages of a session that were said: `1`, `2` and so on.
 pub(crate) fn seed_said(database: &Path, session: &Session, count: u32) {
     let db = Connection::open(database).unwrap();

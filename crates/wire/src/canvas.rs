@@ -3,13 +3,17 @@
 use guildhall_domain::{
     Moment,
     canvas::{self, Content, ContentType},
+    files::{Digest, Identity},
     ids::{AuthorId, DocumentId, EntryId},
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::{
+    fields::{Ask, Fields},
+    files::Incarnation,
+};
 
 /// What a document shows. A `src` is an https URL, a `data:` URI or the absolute path of a file;
 /// a `title` and the texts that may be left out are always there in answers.
@@ -348,6 +352,9 @@ pub struct CanvasDocument {
     /// The entry its thread begins with; `""` when there is none.
     #[schema(example = "")]
     pub thread_root_entry_id: String,
+    /// Its binding to its file; absent when it shows none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
 }
 
 impl From<canvas::CanvasDocument> for CanvasDocument {
@@ -372,6 +379,7 @@ impl From<canvas::CanvasDocument> for CanvasDocument {
             opened_at: document.opened_at,
             last_active_at: document.last_active_at,
             thread_root_entry_id: or_empty(document.thread_root_entry_id),
+            incarnation: document.incarnation.map(Into::into),
         }
     }
 }
@@ -495,6 +503,33 @@ impl Ask for BeginThread {
     fn read(_fields: &mut Fields) -> Self {
         Self
     }
+}
+
+/// Reads a document's file anew; there is nothing to say about it.
+#[derive(Clone, Copy, Debug)]
+pub struct ReloadDocument;
+
+impl Ask for ReloadDocument {
+    fn read(_fields: &mut Fields) -> Self {
+        Self
+    }
+}
+
+/// A document with its file as it is now.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ReloadedDocument {
+    /// The document.
+    pub document: CanvasDocument,
+    /// What its file holds.
+    pub content: String,
+    /// The SHA-256 of that.
+    #[schema(value_type = String)]
+    pub hash: Digest,
+    /// Which file it is.
+    #[schema(value_type = String)]
+    pub identity: Identity,
+    /// The binding that saves name from now on.
+    pub incarnation: Incarnation,
 }
 
 /// The thread of a document.

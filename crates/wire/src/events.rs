@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::{
-    canvas::CanvasDocument, entries::Entry, rooms::RoomDetail, sessions::SessionSnapshot,
-    turns::Turn,
+    browser::BrowserState, canvas::CanvasDocument, entries::Entry, rooms::RoomDetail,
+    sessions::SessionSnapshot, turns::Turn,
 };
 
 /// A durable event, as a frame's `data` brings it.
@@ -52,6 +52,19 @@ pub struct SignalFrame {
     /// What it says.
     #[schema(value_type = Value)]
     pub data: signals::SignalData,
+}
+
+/// What the local browser is now, as a frame's `data` brings it; for its owner at this computer.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BrowserFrame {
+    /// `browser_state`.
+    #[serde(rename = "type")]
+    pub name: &'static str,
+    /// `hall`.
+    pub scope: String,
+    /// The whole state.
+    pub data: BrowserState,
 }
 
 /// Why a client must drop its state.

@@ -1,10 +1,10 @@
 //! Fields: reading a JSON body field by field, so that everything wrong is told at once.
 //! Shape alone; what a text may say is the domain's to check.
 
-use std::{collections::BTreeMap, fmt};
+use std::{cell::Cell, collections::BTreeMap, fmt};
 
-use guildhall_domain::outcome::Invalid;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use guildhall_domain::{directories as paths, limits, outcome::Invalid};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// What is wrong with a text that holds the character no text may hold (contract 1.1).
@@ -58,6 +58,58 @@ impl Fields {
         }
     }
 
+    /// Notes every field that was not read, for objects whose fields are closed.
+    pub fn fail_others(&mut self) {
+        for name in std::mem::take(&mut self.map)
+            .into_iter()
+            .map(|(name, _)| name)
+        {
+            self.invalid.field(&name, "is not known");
+        }
+    }
+
+    /// A path of a folder that must be there: absolute, or beginning with `~`. What a path may
+    /// not hold is said by whoever follows it.
+    pub fn folder(&mut self, name: &str) -> String {
+        self.required(name, |fields, name| match fields.map.remove(name)? {
+            Value::String(text) => match paths::problem_of_folder(&text) {
+                Some(problem) => fields.wrong(name, problem),
+                None => Some(text),
+            },
+            _ => fields.wrong(name, "must be text"),
+        })
+    }
+
+    /// A path that must be there and is not empty; `""` with a note when it is not. What no path
+    /// holds has a refusal of its own, and is not looked for here.
+    pub fn path(&mut self, name: &str) -> String {
+        let path = self.required(name, Self::maybe_path);
+        if path.is_empty() && !self.invalid.field_errors.contains_key(name) {
+            self.invalid.field(name, "must not be empty");
+        }
+        path
+    }
+
+    /// A path that may be absent, or empty.
+    pub fn maybe_path(&mut self, name: &str) -> Option<String> {
+        match self.map.remove(name)? {
+            Value::String(text) => Some(text),
+            _ => self.wrong(name, "must be text"),
+        }
+    }
+
+    /// A port that must be there; 0 with a note when it is not.
+    pub fn port(&mut self, name: &str) -> u16 {
+        self.required(name, |fields, name| {
+            let port = fields.map.remove(name)?.as_u64();
+            let port = port.and_then(|port| u16::try_from(port).ok());
+            match port {
+                Some(port) if port > 0 => Some(port),
+                _ => fields.wrong(name, "must be 1 to 65535"),
+            }
+        })
+    }
+
     /// A text that may be absent, or null to clear it; `""` clears it too.
     pub fn patch_text(&mut self, name: &str) -> Option<Option<String>> {
         self.patch(name, Self::maybe_text)
@@ -103,6 +155,14 @@ impl Fields {
     /// A whole number that may be absent, or null to clear it.
     pub fn patch_number<N: TryFrom<u64>>(&mut self, name: &str) -> Option<Option<N>> {
         self.patch(name, Self::maybe_number)
+    }
+
+    /// A number that must be there, with fractions; 0 with a note when it is not.
+    pub fn float(&mut self, name: &str) -> f64 {
+        self.required(name, |fields, name| {
+            let number = fields.map.remove(name)?.as_f64();
+            number.or_else(|| fields.wrong(name, "must be a number"))
+        })
     }
 
     /// One of a set of words; may be absent.
@@ -153,6 +213,35 @@ impl Fields {
         let Value::Object(map) = self.map.remove(name)? else {
             return self.wrong(name, "must be an object");
         };
+        Some(self.within(name, map, read))
+    }
+
+    /// A list of objects that must be there, each read by `read`; problems are noted as
+    /// `name.0.field`.
+    pub fn objects<T>(&mut self, name: &str, mut read: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        self.require(name);
+        let items = match self.map.remove(name) {
+            None => return Vec::new(),
+            Some(Value::Array(items)) => items,
+            Some(_) => return self.wrong(name, "must be a list").unwrap_or_default(),
+        };
+        let mut objects = Vec::with_capacity(items.len());
+        for (n, item) in items.into_iter().enumerate() {
+            let name = format!("{name}.{n}");
+            match item {
+                Value::Object(map) => objects.push(self.within(&name, map, &mut read)),
+                _ => self.invalid.field(&name, "must be an object"),
+            }
+        }
+        objects
+    }
+
+    fn within<T>(
+        &mut self,
+        name: &str,
+        map: Map<String, Value>,
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let mut inner = Self {
             map,
             invalid: Invalid::default(),
@@ -167,7 +256,7 @@ impl Fields {
             let field = format!("{name}.{field}");
             self.invalid.field_errors.insert(field, problems);
         }
-        Some(value)
+        value
     }
 
     /// An object that must be there, read by `read`; `None`, with a note, when it is not.
@@ -325,7 +414,8 @@ fn holds_null(value: &Value) -> bool {
     }
 }
 
-/// A JSON value in which no object repeats a key. Source: contract 1.1, "Request fields".
+/// A JSON value in which no object repeats a key, of at most [`limits::JSON_VALUES_MAX`] values.
+/// Source: contract 1.1, "Request fields".
 #[derive(Debug, PartialEq)]
 pub struct Json(pub Value);
 
@@ -338,13 +428,30 @@ impl Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Strict).map(Self)
+        let left = Cell::new(limits::JSON_VALUES_MAX);
+        Strict { left: &left }.deserialize(deserializer).map(Self)
     }
 }
 
-struct Strict;
+/// Reads one value, and those in it, while there are some left: a value may take hundreds of
+/// times the memory of the bytes it is written with.
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    left: &'a Cell<usize>,
+}
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let left = self.left.get().checked_sub(1);
+        self.left
+            .set(left.ok_or_else(|| D::Error::custom("there are too many values"))?);
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -381,7 +488,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(Json(item)) = seq.next_element()? {
+        while let Some(item) = seq.next_element_seed(self)? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -389,8 +496,8 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
-        while let Some((key, Json(value))) = map.next_entry::<String, Json>()? {
-            if object.insert(key, value).is_some() {
+        while let Some(key) = map.next_key::<String>()? {
+            if object.insert(key, map.next_value_seed(self)?).is_some() {
                 return Err(A::Error::custom("a key is repeated"));
             }
         }
@@ -460,5 +567,24 @@ mod tests {
         assert!(serde_json::from_str::<Json>(r#"{"a": {"a": null}, "b": -1.5}"#).is_ok());
         let deep = format!("{}{}", "[".repeat(129), "]".repeat(129));
         assert!(serde_json::from_str::<Json>(&deep).is_err());
+    }
+
+    #[test]
+    fn more_values_than_a_body_may_have_are_not_json_to_us_however_they_are_written() {
+        let most = limits::JSON_VALUES_MAX;
+        let list = |count| format!("[{}]", vec!["0"; count].join(","));
+        let objects = |count| format!("[{}]", vec![r#"{"":0}"#; count].join(","));
+        let fields = |count| {
+            let fields: Vec<String> = (0..count).map(|n| format!("\"{n}\":[]")).collect();
+            format!("{{{}}}", fields.join(","))
+        };
+        for (fits, more) in [
+            (list(most - 1), list(most)),
+            (objects((most - 1) / 2), objects(most / 2)),
+            (fields(most - 1), fields(most)),
+        ] {
+            assert!(serde_json::from_str::<Json>(&fits).is_ok());
+            assert!(serde_json::from_str::<Json>(&more).is_err());
+        }
     }
 }

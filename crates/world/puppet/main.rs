@@ -12,13 +12,13 @@ mod conforms;
 mod tools;
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{BufRead, Write, stdin, stdout},
     process::ExitCode,
     time::Duration,
 };
 
-use guildhall_world::keeper::{GRACE_ARGUMENT, keep};
+use guildhall_world::keeper::{GRACE_ARGUMENT, Keep, NAME_ARGUMENT, PIPES_ARGUMENT, keep};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -27,13 +27,15 @@ fn main() -> ExitCode {
     match first {
         "keeper" => {
             let (words, command) = split(&args[1..]);
-            let grace = match words {
-                [name, seconds] if name == GRACE_ARGUMENT => {
-                    seconds.to_str().unwrap().parse().unwrap()
-                }
-                _ => 2,
-            };
-            ExitCode::from(keep(command, Duration::from_secs(grace)))
+            let grace = behind(words, GRACE_ARGUMENT);
+            let grace = grace.map_or(2, |seconds| seconds.to_str().unwrap().parse().unwrap());
+            let name = behind(words, NAME_ARGUMENT);
+            ExitCode::from(keep(&Keep {
+                command,
+                name,
+                grace: Duration::from_secs(grace),
+                is_at_pipes: words.iter().any(|word| word == PIPES_ARGUMENT),
+            }))
         }
         "exits" => {
             eprintln_bytes(b"the puppet has no strings\n");
@@ -61,6 +63,12 @@ fn main() -> ExitCode {
 fn split(words: &[OsString]) -> (&[OsString], &[OsString]) {
     let place = words.iter().position(|word| word == "--").unwrap();
     (&words[..place], &words[place + 1..])
+}
+
+/// The word behind the one that is its name.
+fn behind<'a>(words: &'a [OsString], name: &str) -> Option<&'a OsStr> {
+    let place = words.iter().position(|word| word == name)?;
+    words.get(place + 1).map(OsString::as_os_str)
 }
 
 fn eprintln_bytes(bytes: &[u8]) {

@@ -12,7 +12,7 @@ use guildhall_domain::{
     limits,
 };
 
-use crate::beneath::{Beneath, Entry, Kind};
+use crate::confined::{Entry, Kind, beneath::Beneath};
 
 /// How a folder of commands is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +137,9 @@ impl Scan<'_> {
             let Some(root) = root.and_then(|root| Beneath::open(root).ok()) else {
                 continue;
             };
-            let root = root.without(self.shunned);
+            let Ok(root) = root.without(self.shunned) else {
+                continue;
+            };
             let mut search = Search::new(&root, prefix);
             for (folder, layout) in sources {
                 search.look(Path::new(folder), *layout);

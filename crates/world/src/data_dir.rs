@@ -100,7 +100,7 @@ impl DataDir {
     }
 }
 
-/// Writes a file of mode 0600, whole or not at all.
+/// Writes a file of mode 0600, whole or not at all, and for good.
 pub(crate) fn write_private(file: &Path, text: &str) -> io::Result<()> {
     let draft = file.with_added_extension("new");
     let mut written = private()
@@ -110,7 +110,10 @@ pub(crate) fn write_private(file: &Path, text: &str) -> io::Result<()> {
         .open(&draft)?;
     written.write_all(text.as_bytes())?;
     written.sync_all()?;
-    std::fs::rename(draft, file)
+    std::fs::rename(draft, file)?;
+    // Until then the folder may name the old file again after a power cut.
+    file.parent()
+        .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// What the discovery file of the server that uses `path` says; `None` when no server does.

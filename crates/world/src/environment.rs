@@ -84,6 +84,40 @@ pub fn of_agent(sources: Sources<'_>) -> Vec<(String, String)> {
     made.into_iter().collect()
 }
 
+/// Variables the local browser has beside an agent's: where its window goes, and who speaks for
+/// it to the person's desktop.
+const BROWSERS: [&str; 4] = [
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
+
+/// Bytes of `TMPDIR` that Chromium can live with: it makes a socket in there, whose path has at most
+/// 107, and 45 of them are its own. With a longer one it ends as it starts.
+const BROWSER_TMPDIR_BYTES_MAX: usize = 62;
+
+/// The complete environment of the local browser, ordered by name: nothing of ours, no keys.
+///
+/// Source: contract 7.3, "Environment".
+pub fn of_browser(server: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let is_passed = |name: &str| {
+        PASSED.contains(&name)
+            || BROWSERS.contains(&name)
+            || PASSED_FAMILIES
+                .iter()
+                .any(|family| name.starts_with(family))
+    };
+    let is_fit = |(name, value): &(&String, &String)| {
+        *name != "TMPDIR" || value.len() <= BROWSER_TMPDIR_BYTES_MAX
+    };
+    let passed = server.iter().filter(|(name, _)| is_passed(name));
+    passed
+        .filter(is_fit)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
 fn names(known: &str, name: &str) -> bool {
     match known.strip_suffix('*') {
         Some(family) => !family.is_empty() && name.starts_with(family),
@@ -171,5 +205,38 @@ mod tests {
             ("GUILDHALL_LOG", "debug"),
         ];
         assert!(made(&server, &["GUILDHALL_*", "GUILDHALL_API_KEY"], &profile).is_empty());
+    }
+
+    #[test]
+    fn the_browser_gets_its_display_and_no_key() {
+        let server = [
+            ("DISPLAY", ":1"),
+            ("GUILDHALL_API_KEY", "k"),
+            ("HOME", "/home/ada"),
+            ("LC_ALL", "C"),
+            ("LD_PRELOAD", "x"),
+            ("OPENAI_API_KEY", "k"),
+            ("PATH", "/bin"),
+            ("XDG_RUNTIME_DIR", "/run"),
+        ];
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let names: Vec<String> = of_browser(&server.map(own).into())
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        let expected = ["DISPLAY", "HOME", "LC_ALL", "PATH", "XDG_RUNTIME_DIR"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_temporary_folder_is_passed_on_while_a_socket_fits_into_it() {
+        for (length, is_passed) in [(62, true), (63, false)] {
+            let server = [("TMPDIR".to_owned(), "t".repeat(length))].into();
+            assert_eq!(
+                of_browser(&server).len(),
+                usize::from(is_passed),
+                "{length}"
+            );
+        }
     }
 }

@@ -59,7 +59,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex(text: &str) -> Option<[u8; KEY_BYTES]> {
+/// The key of 64 hex digits.
+pub(crate) fn unhex(text: &str) -> Option<[u8; KEY_BYTES]> {
     let mut key = [0; KEY_BYTES];
     if text.len() != 2 * KEY_BYTES || !text.is_ascii() {
         return None;

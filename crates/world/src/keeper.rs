@@ -4,7 +4,11 @@
 //!
 //! The only place that waits for any child: the server never does.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    time::Duration,
+};
 
 /// The word of the hidden subcommand.
 pub const SUBCOMMAND: &str = "keeper";
@@ -34,21 +38,41 @@ impl KeeperCommand {
 
 /// The argument that says how many seconds lie between the steps of ending what is kept.
 pub const GRACE_ARGUMENT: &str = "--grace-s";
+/// The argument that says by which name what is kept is called, where that is not its path.
+pub const NAME_ARGUMENT: &str = "--name";
+
+/// The argument that says that what is kept talks at descriptors 3 and 4, as Chromium does:
+/// what would be its standard input comes at 3, and at 4 goes what would be its output.
+pub const PIPES_ARGUMENT: &str = "--pipes";
+
+/// What is kept, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep<'a> {
+    /// The program, then its arguments.
+    pub command: &'a [OsString],
+    /// What it is called by, where that is not its path: some programs are another one by that,
+    /// or find what belongs to them beside it.
+    pub name: Option<&'a OsStr>,
+    /// What lies between the steps of ending it.
+    pub grace: Duration,
+    /// Whether it talks at descriptors 3 and 4, see [`PIPES_ARGUMENT`].
+    pub is_at_pipes: bool,
+}
 
 /// Exit code of a keeper that could not do its work.
 const FAILED: u8 = 126;
 /// Exit code when the agent's program could not be started, as shells have it.
 const NOT_STARTED: u8 = 127;
 
-/// Keeps `command` (the program, then its arguments) until it and everything below it has ended.
+/// Keeps a program until it and everything below it has ended.
 ///
-/// When it shall end, its standard input is closed; it gets SIGTERM after `grace`, and everything
-/// below gets SIGKILL after another. Answers the agent's exit code, 128 and the signal when one ended it. Blocks; the process must
-/// have no other children and nothing else to do.
+/// When it shall end, its standard input is closed; it gets SIGTERM after the grace, and
+/// everything below gets SIGKILL after another. Answers the agent's exit code, 128 and the signal
+/// when one ended it. Blocks; the process must have no other children and nothing else to do.
 ///
 /// Source: contract 3.3.2.
-pub fn keep(command: &[OsString], grace: Duration) -> u8 {
-    match imp::keep(command, grace) {
+pub fn keep(what: &Keep<'_>) -> u8 {
+    match imp::keep(what) {
         Ok(code) => code,
         Err(failure) => {
             complain(&failure.what);
@@ -77,9 +101,9 @@ fn complain(what: &str) {
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
-    use super::{Duration, FAILED, Failure, OsString};
+    use super::{FAILED, Failure, Keep};
 
-    pub(super) fn keep(_: &[OsString], _: Duration) -> Result<u8, Failure> {
+    pub(super) fn keep(_: &Keep<'_>) -> Result<u8, Failure> {
         Err(Failure {
             code: FAILED,
             what: "agents run on Linux only".to_owned(),
@@ -96,9 +120,10 @@ mod imp {
             fd::{AsFd, OwnedFd},
             unix::process::CommandExt,
         },
-        process::Command,
+        process::{Command, Stdio},
     };
 
+    use command_fds::{CommandFdExt, FdMapping};
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
     use rustix::process::{
@@ -111,13 +136,13 @@ mod imp {
         time::timeout,
     };
 
-    use super::{Duration, Failure, NOT_STARTED, OsString, failed};
+    use super::{Duration, Failure, Keep, NOT_STARTED, failed};
     use crate::process_tree;
 
     /// How often the tree is read again while it is being killed.
     const KILL_AGAIN: Duration = Duration::from_millis(20);
 
-    pub(super) fn keep(command: &[OsString], grace: Duration) -> Result<u8, Failure> {
+    pub(super) fn keep(what: &Keep<'_>) -> Result<u8, Failure> {
         // Taken before anything can happen to it.
         let server = getppid();
         set_child_subreaper(Some(getpid())).map_err(|e| failed("becoming subreaper")(e.into()))?;
@@ -137,8 +162,8 @@ mod imp {
                 if !may_begin().map_err(failed("waiting for the server"))? {
                     return Ok(0);
                 }
-                Ok(Keeper::start(command)?
-                    .see_out(&mut ends, &mut deaths, grace)
+                Ok(Keeper::start(what)?
+                    .see_out(&mut ends, &mut deaths, what.grace)
                     .await)
             })
     }
@@ -207,6 +232,23 @@ mod imp {
         }
     }
 
+    /// Puts our own standard input and output at 3 and 4, and nothing in their places.
+    fn move_to_pipes(command: &mut Command) -> io::Result<()> {
+        let mappings = vec![
+            FdMapping {
+                parent_fd: io::stdin().as_fd().try_clone_to_owned()?,
+                child_fd: 3,
+            },
+            FdMapping {
+                parent_fd: io::stdout().as_fd().try_clone_to_owned()?,
+                child_fd: 4,
+            },
+        ];
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.fd_mappings(mappings).map_err(io::Error::other)?;
+        Ok(())
+    }
+
     struct Keeper {
         agent: Pid,
         /// How the agent ended.
@@ -216,24 +258,32 @@ mod imp {
     }
 
     impl Keeper {
-        fn start(command: &[OsString]) -> Result<Self, Failure> {
+        fn start(what: &Keep<'_>) -> Result<Self, Failure> {
             let not_started = |error: io::Error| Failure {
                 code: NOT_STARTED,
                 what: format!(
                     "{} could not be started: {error}",
-                    command
+                    what.command
                         .first()
                         .map_or_else(Default::default, |program| program.to_string_lossy())
                 ),
             };
-            let (program, args) = command
+            let (program, args) = what
+                .command
                 .split_first()
                 .ok_or_else(|| not_started(io::ErrorKind::InvalidInput.into()))?;
-            let child = Command::new(program)
-                .args(args)
-                .process_group(0)
-                .spawn()
-                .map_err(not_started)?;
+            let mut command = Command::new(program);
+            command.arg0(what.name.unwrap_or(program)).args(args);
+            if what.is_at_pipes {
+                // It stays in our own group, whose number the server knows without us: by that
+                // the server finds what is left should we be killed.
+                move_to_pipes(&mut command).map_err(not_started)?;
+            } else {
+                command.process_group(0);
+            }
+            let child = command.spawn().map_err(not_started)?;
+            // It holds copies of our pipes.
+            drop(command);
             // Its end must show as the end of the agent's own output.
             let nowhere = File::options().write(true).open("/dev/null");
             let closed = nowhere.and_then(|file| Ok(rustix::stdio::dup2_stdout(file)?));

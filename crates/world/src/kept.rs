@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::ids::AgentId;
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
@@ -19,8 +18,8 @@ use tokio::{
 };
 
 use crate::{
-    keeper::{GRACE_ARGUMENT, KeeperCommand},
-    process_tree::{self, Kept, ProcessTrees},
+    keeper::{GRACE_ARGUMENT, KeeperCommand, NAME_ARGUMENT, PIPES_ARGUMENT},
+    process_tree::{self, Kept, ProcessTrees, Whose},
     tail::Tail,
 };
 
@@ -32,20 +31,24 @@ const KEEPER_GRACE: Duration = Duration::from_secs(1);
 /// What is started, and whose it is.
 pub(crate) struct Start<'a> {
     pub(crate) program: &'a Path,
+    /// The name it is called by, where that is not its path.
+    pub(crate) name: Option<&'a Path>,
     pub(crate) args: &'a [String],
     /// The folder it starts in; absolute.
     pub(crate) cwd: &'a Path,
     /// Its complete environment.
     pub(crate) env: &'a [(String, String)],
     pub(crate) keeper: &'a KeeperCommand,
-    /// The agent everything below the keeper counts as; `None` counts as nobody.
-    pub(crate) agent: Option<AgentId>,
+    /// What everything below the keeper counts as.
+    pub(crate) whose: Whose,
     pub(crate) trees: &'a ProcessTrees,
     /// `NAME=value` of `env` that nothing else in the world has: what a killed keeper left
     /// behind is found by it.
     pub(crate) mark: Option<String>,
     /// How long lies between the steps of ending it.
     pub(crate) grace: Duration,
+    /// Whether it talks at descriptors 3 and 4, see [`PIPES_ARGUMENT`].
+    pub(crate) is_at_pipes: bool,
 }
 
 /// The ends of its streams.
@@ -82,7 +85,7 @@ impl KeptProcess {
     pub(crate) async fn start(start: &Start<'_>) -> io::Result<(Self, Pipes)> {
         let mut keeper = command(start).spawn()?;
         let pid = keeper.id().unwrap_or_default();
-        let kept = start.trees.enter(pid, start.agent);
+        let kept = start.trees.enter(pid, start.whose);
         let pipes = (
             keeper.stdin.take(),
             keeper.stdout.take(),
@@ -138,7 +141,7 @@ impl KeptProcess {
         self.sweep(status);
         let is_lost = !is_killed_by_us && status.is_some_and(|status| status.signal().is_some());
         if is_lost {
-            self.kept.is_lost();
+            self.kept.is_lost(self.mark.as_deref());
         }
         if !is_read {
             // What is not read in time is lost; it only explains.
@@ -151,12 +154,14 @@ impl KeptProcess {
         Over { code, is_lost }
     }
 
-    /// Ends what a keeper left behind that was killed itself: all that carry the mark.
+    /// Ends what a keeper left behind that was killed itself: its group and all that carry the
+    /// mark.
     fn sweep(&self, status: Option<ExitStatus>) {
         let is_keeper_killed = status.is_none_or(|status| status.signal().is_some());
         if let Some(mark) = &self.mark
             && is_keeper_killed
         {
+            process_tree::kill_group(self.pid);
             process_tree::kill_carrying(mark);
         }
     }
@@ -167,7 +172,14 @@ fn command(start: &Start<'_>) -> Command {
     command
         .args(&start.keeper.args)
         .arg(GRACE_ARGUMENT)
-        .arg(start.grace.as_secs().to_string())
+        .arg(start.grace.as_secs().to_string());
+    if let Some(name) = start.name {
+        command.arg(NAME_ARGUMENT).arg(name);
+    }
+    if start.is_at_pipes {
+        command.arg(PIPES_ARGUMENT);
+    }
+    command
         .arg("--")
         .arg(start.program)
         .args(start.args)

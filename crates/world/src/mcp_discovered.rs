@@ -8,7 +8,7 @@ use std::{
 
 use guildhall_domain::{limits, mcp_servers::discovered::Discovered};
 
-use crate::beneath::Beneath;
+use crate::confined::beneath::Beneath;
 
 /// The file's name.
 const FILE: &str = ".mcp.json";
@@ -26,7 +26,7 @@ pub fn read(folder: &Path, shunned: &Path) -> Discovered {
 }
 
 fn text(folder: &Path, shunned: &Path) -> io::Result<String> {
-    let folder = Beneath::open(folder)?.without(shunned);
+    let folder = Beneath::open(folder)?.without(shunned)?;
     let file = folder.file(Path::new(FILE))?;
     if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -33,6 +33,8 @@ pub enum PeerWord {
     },
     /// A process of this agent's tree holds the socket.
     Agent(AgentId),
+    /// A process of the local browser holds the socket: a page, whoever drives it.
+    Browser,
     /// A process below the server that belongs to no agent holds the socket.
     Stray,
     /// The kernel was asked and named nobody: no such socket, one that was closed already
@@ -114,6 +116,7 @@ fn placed(word: PeerWord, trees: &ProcessTrees) -> PeerWord {
     };
     match trees.holder(inode) {
         Holder::Agent(agent) => PeerWord::Agent(agent),
+        Holder::Browser => PeerWord::Browser,
         Holder::Stray => PeerWord::Stray,
         Holder::Outside { is_in_doubt: true } => PeerWord::InDoubt { uid, inode },
         Holder::Outside { is_in_doubt: false } => word,

@@ -26,11 +26,30 @@ use rustix::{
 /// How often a tree that changes while it is read is read again.
 const ROUNDS_MAX: usize = 16;
 
+/// What everything below a keeper counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// This agent.
+    Agent(AgentId),
+    /// Nobody.
+    Nobody,
+    /// The local browser: a page, whoever drives it.
+    Browser,
+}
+
+impl From<Option<AgentId>> for Whose {
+    fn from(agent: Option<AgentId>) -> Self {
+        agent.map_or(Self::Nobody, Self::Agent)
+    }
+}
+
 /// Whose a socket is, as far as the trees of agents go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// A process below the keeper of this agent.
     Agent(AgentId),
+    /// A process of the local browser.
+    Browser,
     /// A process below the server that belongs to no agent.
     Stray,
     /// No process below the server.
@@ -55,9 +74,31 @@ pub struct ProcessTrees {
 
 #[derive(Debug, Default)]
 struct Known {
-    keepers: BTreeMap<u32, Option<AgentId>>,
+    keepers: BTreeMap<u32, Whose>,
     /// Those of them that nobody waits for any more, with their start times.
     given_up: BTreeMap<u32, u64>,
+    /// What killed keepers of browsers left behind, until it is gone.
+    left: Vec<Left>,
+}
+
+/// What the killed keeper of a browser left behind. Chromium stays in its keeper's group but for
+/// the handlers of its crashes, which leave it with the mark they were started with.
+#[derive(Debug)]
+struct Left {
+    group: u32,
+    mark: String,
+}
+
+impl Left {
+    /// Whether any of it lives.
+    fn lives(&self) -> bool {
+        // Where there is no `/proc` nobody is in doubt either.
+        numbers().any(|pid| {
+            let is_of_group = group_of(pid) == Some(self.group);
+            (is_of_group || carries(pid, &self.mark))
+                && !has_ended(Path::new(&format!("/proc/{pid}/fd")))
+        })
+    }
 }
 
 /// A keeper's place in the list; dropped, it ends as soon as the keeper has ended.
@@ -70,9 +111,19 @@ pub struct Kept {
 
 impl Kept {
     /// Says that the keeper was killed by somebody else. What it kept may have left every tree,
-    /// so from now on each holder outside of them is in doubt, until the server starts again.
-    pub fn is_lost(&self) {
-        self.trees.is_one_lost.store(true, Ordering::Release);
+    /// so from now on each holder outside of them is in doubt: until the server starts again, and
+    /// of a browser with a `mark`, which never hides, until its group and all that carry the mark
+    /// are gone.
+    pub fn is_lost(&self, mark: Option<&str>) {
+        let (group, _) = self.keeper;
+        let mut known = self.trees.known();
+        match (known.keepers.get(&group), mark) {
+            (Some(Whose::Browser), Some(mark)) => known.left.push(Left {
+                group,
+                mark: mark.to_owned(),
+            }),
+            _ => self.trees.is_one_lost.store(true, Ordering::Release),
+        }
     }
 }
 
@@ -111,20 +162,20 @@ impl ProcessTrees {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keepers(&self) -> BTreeMap<u32, Option<AgentId>> {
+    fn keepers(&self) -> BTreeMap<u32, Whose> {
         let mut known = self.known();
         known.forget_the_dead();
         known.keepers.clone()
     }
 
-    /// From now on everything below `keeper`, which runs, is `agent`; without one it is nobody.
+    /// From now on everything below `keeper`, which runs, is `whose`: an agent or `None` too.
     /// The keeper itself is ours: see [`crate::keeper`].
-    pub fn enter(&self, keeper: u32, agent: Option<AgentId>) -> Kept {
+    pub fn enter(&self, keeper: u32, whose: impl Into<Whose>) -> Kept {
         let start = parent_and_start(keeper).map_or(0, |(_, start)| start);
         let mut known = self.known();
         // One that had this number before has ended.
         known.given_up.remove(&keeper);
-        known.keepers.insert(keeper, agent);
+        known.keepers.insert(keeper, whose.into());
         drop(known);
         Kept {
             trees: self.clone(),
@@ -139,7 +190,9 @@ impl ProcessTrees {
 
     /// Whether a keeper was killed by somebody else, see [`Kept::is_lost`].
     pub fn is_one_lost(&self) -> bool {
-        self.is_one_lost.load(Ordering::Acquire)
+        let mut known = self.known();
+        known.left.retain(Left::lives);
+        !known.left.is_empty() || self.is_one_lost.load(Ordering::Acquire)
     }
 
     /// Whose the socket of this inode is.
@@ -159,7 +212,7 @@ impl ProcessTrees {
             Holder::Outside { is_in_doubt } => Holder::Outside {
                 is_in_doubt: is_in_doubt || self.is_one_lost(),
             },
-            Holder::Agent(_) | Holder::Stray | Holder::Nobody => holder,
+            Holder::Agent(_) | Holder::Browser | Holder::Stray | Holder::Nobody => holder,
         }
     }
 }
@@ -179,7 +232,7 @@ fn has_children() -> bool {
 /// A process of the moment it was seen in: its number and start time, which no other shares.
 type Seen = (u32, u64);
 
-fn search(keepers: &BTreeMap<u32, Option<AgentId>>, root: u32, inode: u64) -> Holder {
+fn search(keepers: &BTreeMap<u32, Whose>, root: u32, inode: u64) -> Holder {
     let socket = format!("socket:[{inode}]");
     let mut looked_at = BTreeSet::<Seen>::new();
     let mut unreadable = BTreeSet::<Seen>::new();
@@ -224,7 +277,7 @@ fn search(keepers: &BTreeMap<u32, Option<AgentId>>, root: u32, inode: u64) -> Ho
 fn is_held_elsewhere(
     table: &Table,
     below: &BTreeSet<Seen>,
-    keepers: &BTreeMap<u32, Option<AgentId>>,
+    keepers: &BTreeMap<u32, Whose>,
     socket: &str,
 ) -> bool {
     let own = rustix::process::geteuid().as_raw();
@@ -289,7 +342,7 @@ fn holds(descriptors: &Path, socket: &str) -> io::Result<bool> {
 }
 
 /// Whether the thread that has these descriptors is a zombie (proc(5), field 3).
-fn has_ended(descriptors: &Path) -> bool {
+pub(crate) fn has_ended(descriptors: &Path) -> bool {
     let stat = fs::read_to_string(descriptors.with_file_name("stat")).unwrap_or_default();
     let state = stat
         .rsplit(") ")
@@ -313,13 +366,7 @@ struct Table {
 impl Table {
     fn read() -> Self {
         let mut children = BTreeMap::<u32, Vec<Seen>>::new();
-        // Without `/proc` nothing is known, and then nobody can be looked up either.
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        for entry in entries {
-            let name = entry.file_name();
-            let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
+        for pid in numbers() {
             // One that ended meanwhile is no process any more.
             if let Some((parent, start)) = parent_and_start(pid) {
                 children.entry(parent).or_default().push((pid, start));
@@ -330,8 +377,12 @@ impl Table {
 
     /// Every process below `root` and below the keepers, which are left out, with the agent of
     /// the nearest keeper above it.
-    fn below(&self, root: u32, keepers: &BTreeMap<u32, Option<AgentId>>) -> Vec<(Seen, Holder)> {
-        let by = |agent: &Option<AgentId>| agent.map_or(Holder::Stray, Holder::Agent);
+    fn below(&self, root: u32, keepers: &BTreeMap<u32, Whose>) -> Vec<(Seen, Holder)> {
+        let by = |whose: &Whose| match whose {
+            Whose::Agent(agent) => Holder::Agent(*agent),
+            Whose::Nobody => Holder::Stray,
+            Whose::Browser => Holder::Browser,
+        };
         let mut found = Vec::new();
         let mut passed: BTreeSet<u32> = keepers.keys().copied().chain([root]).collect();
         // A keeper is a place to begin by itself: systems may hide it from the list.
@@ -354,6 +405,20 @@ impl Table {
     }
 }
 
+/// The numbers of all processes.
+fn numbers() -> impl Iterator<Item = u32> {
+    // Without `/proc` nothing is known, and then nobody can be looked up either.
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// A process's group (proc(5), `/proc/pid/stat`, field 5).
+fn group_of(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    fields.nth(2)?.parse().ok()
+}
+
 /// A process's parent and start time (proc(5), `/proc/pid/stat`, fields 4 and 22).
 fn parent_and_start(pid: u32) -> Option<(u32, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -373,6 +438,16 @@ pub(crate) fn kill_below(root: u32) -> usize {
         kill(*process);
     }
     below.len()
+}
+
+/// Kills every process of this group, as they are now.
+pub(crate) fn kill_group(group: u32) {
+    let members = numbers().filter(|pid| group_of(*pid) == Some(group));
+    for pid in members {
+        if let Some((_, start)) = parent_and_start(pid) {
+            kill((pid, start));
+        }
+    }
 }
 
 /// Kills every process that was started with exactly this entry (`NAME=value`) in its

@@ -101,10 +101,46 @@ fn a_keeper_that_is_lost_leaves_every_other_holder_in_doubt() {
     let (socket, _listener) = connected();
     let guest = Guest::sleeping(None);
     let kept = trees.enter(guest.pid(), Some(agent(1)));
-    kept.is_lost();
+    kept.is_lost(Some("A_MARK=of nobody"));
     drop((kept, guest));
     let in_doubt = Holder::Outside { is_in_doubt: true };
     assert_eq!(trees.holder(inode(&socket)), in_doubt);
+}
+
+#[test]
+fn a_browsers_keeper_that_is_lost_leaves_doubt_until_all_of_it_is_gone() {
+    use std::os::unix::process::CommandExt;
+    const MARK: &str = "GUILDHALL_TEST_MARK=of the browser that is left";
+    let trees = ProcessTrees::default();
+    let (socket, _listener) = connected();
+    let inode = inode(&socket);
+    // The shell stands for a keeper; one child stays in its group, the other has the mark alone.
+    let script = "sleep 600 & env \"$0\" setsid sh -c 'echo up; exec sleep 600' & wait";
+    let mut keeper = Command::new("sh");
+    keeper.args(["-c", script, MARK]).process_group(0);
+    let mut keeper = keeper.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(keeper.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let kept = trees.enter(keeper.id(), Whose::Browser);
+    keeper.kill().unwrap();
+    keeper.wait().unwrap();
+    kept.is_lost(Some(MARK));
+    let group = keeper.id();
+    drop(kept);
+    let in_doubt = Holder::Outside { is_in_doubt: true };
+    assert_eq!(trees.holder(inode), in_doubt);
+    kill_group(group);
+    assert_eq!(trees.holder(inode), in_doubt, "the mark is still carried");
+    kill_carrying(MARK);
+    // Whoever was killed ends in its own time.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while trees.is_one_lost() {
+        assert!(std::time::Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    assert_eq!(trees.holder(inode), CLEAR);
 }
 
 #[test]

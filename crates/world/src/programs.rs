@@ -37,6 +37,26 @@ pub struct Command<'a> {
     pub paths: &'a [&'a str],
 }
 
+/// A program and where it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it is, links followed.
+    pub program: Program,
+    /// Where it was found, links not followed: some programs are another one by the name they
+    /// are called by, or find what belongs to them beside it.
+    pub place: PathBuf,
+    /// What was looked at.
+    pub sighting: Sighting,
+}
+
+/// The files that were looked at, program and script: one that was put in the place of another
+/// and gone again leaves another sighting behind, because the file that came back has moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    executable: Identity,
+    script: Option<Identity>,
+}
+
 /// What was hashed before, by what says that a file is still the same.
 #[derive(Debug, Default)]
 pub struct Hashes {
@@ -67,25 +87,34 @@ impl Hashes {
     /// program that can be executed and read.
     ///
     /// Reads the disk, so it is no call for an async thread.
-    pub fn resolve(&self, command: Command<'_>) -> Option<Program> {
+    pub fn resolve(&self, command: Command<'_>) -> Option<Found> {
         let places = places(command);
         let (place, opened) = places.into_iter().find_map(|place| {
             let opened = open(&place).ok()?;
             opened.is_executable.then_some((place, opened))
         })?;
         let is_interpreter = is_interpreter(&place) || is_interpreter(Path::new(&opened.path));
-        let executable_path = opened.path.clone();
+        let (executable_path, executable) = (opened.path.clone(), opened.identity);
         let executable_sha256 = self.hash(opened, limits::MCP_PROGRAM_BYTES_MAX)?;
-        Some(Program {
-            executable_path,
-            executable_sha256,
-            script: is_interpreter.then(|| self.script(command)).flatten(),
+        let script = is_interpreter.then(|| self.script(command)).flatten();
+        let (script, identity) = script.unzip();
+        Some(Found {
+            program: Program {
+                executable_path,
+                executable_sha256,
+                script,
+            },
+            place,
+            sighting: Sighting {
+                executable,
+                script: identity,
+            },
         })
     }
 
     /// The first argument that names a regular file. One that begins with a hyphen is an option
     /// to every interpreter: a file of that name would be pinned in place of the script.
-    fn script(&self, command: Command<'_>) -> Option<(String, String)> {
+    fn script(&self, command: Command<'_>) -> Option<((String, String), Identity)> {
         let mut args = command.args.iter().filter(|arg| !arg.starts_with('-'));
         args.find_map(|arg| {
             if arg.is_empty() {
@@ -95,8 +124,9 @@ impl Hashes {
             if opened.identity.size > limits::MCP_SCRIPT_BYTES_MAX {
                 return None;
             }
-            let path = opened.path.clone();
-            Some((path, self.hash(opened, limits::MCP_SCRIPT_BYTES_MAX)?))
+            let (path, identity) = (opened.path.clone(), opened.identity);
+            let hash = self.hash(opened, limits::MCP_SCRIPT_BYTES_MAX)?;
+            Some(((path, hash), identity))
         })
     }
 
@@ -232,6 +262,7 @@ mod tests {
             cwd: &root.join("agent"),
             paths: &paths,
         })?;
+        let found = found.program;
         let cut = |path: &str| path.replace(&root.display().to_string(), "@");
         Some(Program {
             executable_path: cut(&found.executable_path),
@@ -296,6 +327,53 @@ mod tests {
     }
 
     #[test]
+    fn where_a_link_leads_and_where_it_lies_are_both_known() {
+        let scratch = tree();
+        let root = scratch.path().canonicalize().unwrap();
+        let path = root.join("bin").into_os_string().into_string().unwrap();
+        for (command, place) in [("python3", "bin/python3"), ("./linked", "agent/./linked")] {
+            let found = Hashes::default().resolve(Command {
+                command,
+                args: &[],
+                cwd: &root.join("agent"),
+                paths: &[&path],
+            });
+            assert_eq!(found.unwrap().place, root.join(place), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_away_meanwhile_is_not_the_one_that_was_looked_at() {
+        let scratch = tree();
+        let root = scratch.path().canonicalize().unwrap();
+        let args = [root.join("agent/script.js").display().to_string()];
+        let path = root.join("bin").display().to_string();
+        let hashes = Hashes::default();
+        let look = || {
+            let command = Command {
+                command: "sh",
+                args: &args,
+                cwd: &root,
+                paths: &[&path],
+            };
+            hashes.resolve(command).unwrap()
+        };
+        for moved in ["bin/dash", "agent/script.js"] {
+            let before = look();
+            assert_eq!(look(), before);
+            let (from, to) = (root.join(moved), root.join("away"));
+            let changed = || {
+                std::fs::rename(&from, &to).unwrap();
+                std::fs::rename(&to, &from).unwrap();
+                look().sighting != before.sighting
+            };
+            // The clock of a file system may stand still for a moment.
+            assert!((0..1_000_000).any(|_| changed()), "{moved}");
+            assert_eq!(look().program, before.program);
+        }
+    }
+
+    #[test]
     fn the_script_of_an_interpreter_is_the_first_argument_that_is_a_file() {
         let scratch = tree();
         let script = |command: &str, args: &[&str]| {
@@ -344,7 +422,7 @@ mod tests {
                 cwd: &root,
                 paths: &[],
             };
-            hashes.resolve(command).unwrap().executable_sha256
+            hashes.resolve(command).unwrap().program.executable_sha256
         };
         assert_eq!((hash(), hash()), (ABC.to_owned(), ABC.to_owned()));
         let draft = root.join("bin/draft");

@@ -9,7 +9,7 @@ use std::{
 use guildhall_domain::{limits, session_tasks::Dialect};
 
 use crate::{
-    beneath::{Beneath, Entry, Kind},
+    confined::{Entry, Kind, beneath::Beneath},
     places::Places,
 };
 

@@ -1,4 +1,6 @@
-//! The operating system's users: what the owner is called.
+//! The operating system's users: what the owner is called, and where home is.
+
+use std::path::PathBuf;
 
 use uzers::os::unix::UserExt;
 
@@ -11,6 +13,12 @@ pub fn own_display_name() -> String {
     };
     let login = user.name().to_string_lossy().into_owned();
     display_name(&user.gecos().to_string_lossy(), &login)
+}
+
+/// The home of the user this process runs as, as the system's list of users says it.
+pub fn own_home() -> Option<PathBuf> {
+    let user = uzers::get_user_by_uid(uzers::get_current_uid())?;
+    Some(user.home_dir().to_owned()).filter(|home| home.is_absolute())
 }
 
 fn display_name(gecos: &str, login: &str) -> String {

@@ -5,6 +5,7 @@
 
 import createClient from 'openapi-fetch';
 import type { Content } from '../canvas/content';
+import type { CanvasPlace } from '../canvas/place';
 import { ApiError } from '../errors/error';
 import type { components, paths } from './schema';
 
@@ -48,7 +49,7 @@ function refusal(status: number, requestId: string, error: unknown): ApiError {
   const envelope = error as Partial<Schemas['ErrorEnvelope']> | undefined;
   const readable = typeof envelope?.code === 'string' && typeof envelope.error === 'string';
   const refused = readable
-    ? new ApiError(envelope.code ?? '', envelope.error ?? '', requestId, status, envelope.details)
+    ? new ApiError(envelope.code ?? '', envelope.error ?? '', requestId, status, envelope.details, { ...envelope })
     : new ApiError('UNREADABLE_ANSWER', `The answer (${status}) could not be read.`, requestId, status);
   for (const hear of onRefusal) hear(refused);
   return refused;
@@ -77,6 +78,22 @@ function upload<Body>(path: string, files: FormData, onprogress: (part: number) 
 
 /** Where a room is downloaded whole, one JSON value a line. */
 export const exportPath = (roomId: string): string => `/api/rooms/${encodeURIComponent(roomId)}/export`;
+
+/** The same routes for the canvas of a room and of a session. */
+const canvasAt = {
+  room: {
+    all: '/api/rooms/{id}/canvas',
+    one: '/api/rooms/{id}/canvas/{documentId}',
+    editing: '/api/rooms/{id}/canvas/{documentId}/editing',
+    reload: '/api/rooms/{id}/canvas/{documentId}/reload',
+  },
+  session: {
+    all: '/api/sessions/{id}/canvas',
+    one: '/api/sessions/{id}/canvas/{documentId}',
+    editing: '/api/sessions/{id}/canvas/{documentId}/editing',
+    reload: '/api/sessions/{id}/canvas/{documentId}/reload',
+  },
+} as const;
 
 export const api = {
   whoami: () => reading(http.GET('/api/auth/whoami')),
@@ -194,32 +211,27 @@ export const api = {
   },
 
   canvas: {
-    list: (id: string) => reading(http.GET('/api/rooms/{id}/canvas', { params: { path: { id } } })),
-    one: (id: string, documentId: string) =>
-      reading(http.GET('/api/rooms/{id}/canvas/{documentId}', { params: { path: { id, documentId } } })),
-    open: (id: string, content: Content) =>
-      changed(http.POST('/api/rooms/{id}/canvas', { params: { path: { id } }, body: { content: content as Schemas['CanvasContent'] } })),
+    list: ({ kind, id }: CanvasPlace) => reading(http.GET(canvasAt[kind].all, { params: { path: { id } } })),
+    one: ({ kind, id }: CanvasPlace, documentId: string) => reading(http.GET(canvasAt[kind].one, { params: { path: { id, documentId } } })),
+    open: ({ kind, id }: CanvasPlace, content: Content) =>
+      changed(http.POST(canvasAt[kind].all, { params: { path: { id } }, body: { content: content as Schemas['CanvasContent'] } })),
     /** With `rev` only while the document still is at that revision; else 412. */
-    change: (id: string, documentId: string, change: ChangeDocument, rev?: number) =>
+    change: ({ kind, id }: CanvasPlace, documentId: string, change: ChangeDocument, rev?: number) =>
       changed(
-        http.PATCH('/api/rooms/{id}/canvas/{documentId}', {
+        http.PATCH(canvasAt[kind].one, {
           params: { path: { id, documentId } },
           ...(rev === undefined ? {} : { headers: { 'if-match': `"${rev}"` } }),
           body: change as Schemas['ChangeDocument'],
         }),
       ),
-    close: async (id: string, documentId: string): Promise<void> => {
-      await changed(http.DELETE('/api/rooms/{id}/canvas/{documentId}', { params: { path: { id, documentId } } }));
+    close: async ({ kind, id }: CanvasPlace, documentId: string): Promise<void> => {
+      await changed(http.DELETE(canvasAt[kind].one, { params: { path: { id, documentId } } }));
     },
     /** `leaving`: the page goes away with this word, which then arrives all the same. */
-    edit: (id: string, documentId: string, editing: boolean, leaving = false) =>
-      changed(
-        http.POST('/api/rooms/{id}/canvas/{documentId}/editing', {
-          params: { path: { id, documentId } },
-          body: { editing },
-          keepalive: leaving,
-        }),
-      ),
+    edit: ({ kind, id }: CanvasPlace, documentId: string, editing: boolean, leaving = false) =>
+      changed(http.POST(canvasAt[kind].editing, { params: { path: { id, documentId } }, body: { editing }, keepalive: leaving })),
+    /** Binds a document to the file that now stands at its path; the owner alone may. */
+    reload: ({ kind, id }: CanvasPlace, documentId: string) => changed(http.POST(canvasAt[kind].reload, { params: { path: { id, documentId } } })),
     discuss: (id: string, documentId: string) =>
       changed(http.POST('/api/rooms/{id}/canvas/{documentId}/thread', { params: { path: { id, documentId } } })),
   },

@@ -1,46 +1,51 @@
 /** The calls of tool servers and of what a person must allow, one function an operation. */
 
 import { changed, http, PAGE_MAX, reading, type Reading } from './client';
+import { Gate } from './gated';
 import type { Approval, McpConnection, McpServer } from './types';
 
 const at = (id: string) => ({ path: { id } });
 const of = (id: string, name: string) => ({ path: { id, name } });
-/** Who must be asked for is told so at once; nothing is held open. */
-const AT_ONCE = { headers: { prefer: 'wait=0' } };
-
-/** All servers of the agent; null where the owner has to allow it first. */
-async function done(asked: Promise<unknown>): Promise<McpServer[] | null> {
-  const answer = await asked;
-  return Array.isArray(answer) ? (answer as McpServer[]) : null;
-}
+/** Each answers all servers of the agent; null where the owner has to allow it first. */
+const gate = new Gate();
 
 export const tools = {
   servers: {
     list: (id: string) => reading(http.GET('/api/agents/{id}/mcp-servers', { params: at(id) })),
     add: (id: string, name: string, connection: McpConnection) =>
-      done(changed(http.POST('/api/agents/{id}/mcp-servers', { ...AT_ONCE, params: at(id), body: { name, connection } }))),
+      gate.ask<McpServer[]>(['add', id, name, connection], (headers) =>
+        changed(http.POST('/api/agents/{id}/mcp-servers', { headers, params: at(id), body: { name, connection } })),
+      ),
     /** Only while it is at revision `rev`; else 412. */
     change: (id: string, name: string, connection: McpConnection, rev: number) =>
-      done(
+      gate.ask<McpServer[]>(['change', id, name, connection], (headers) =>
         changed(
           http.PATCH('/api/agents/{id}/mcp-servers/{name}', {
             params: of(id, name),
-            headers: { ...AT_ONCE.headers, 'if-match': `"${rev}"` },
+            headers: { ...headers, 'if-match': `"${rev}"` },
             body: { connection },
           }),
         ),
       ),
     remove: (id: string, name: string) =>
-      done(changed(http.DELETE('/api/agents/{id}/mcp-servers/{name}', { ...AT_ONCE, params: of(id, name) }))),
+      gate.ask<McpServer[]>(['remove', id, name], (headers) =>
+        changed(http.DELETE('/api/agents/{id}/mcp-servers/{name}', { headers, params: of(id, name) })),
+      ),
     enable: (id: string, name: string) =>
-      done(changed(http.POST('/api/agents/{id}/mcp-servers/{name}/enable', { ...AT_ONCE, params: of(id, name) }))),
+      gate.ask<McpServer[]>(['enable', id, name], (headers) =>
+        changed(http.POST('/api/agents/{id}/mcp-servers/{name}/enable', { headers, params: of(id, name) })),
+      ),
     disable: (id: string, name: string) =>
-      done(changed(http.POST('/api/agents/{id}/mcp-servers/{name}/disable', { params: of(id, name) }))),
+      gate.ask<McpServer[]>(['disable', id, name], (headers) =>
+        changed(http.POST('/api/agents/{id}/mcp-servers/{name}/disable', { headers, params: of(id, name) })),
+      ),
     /** Answers when the server was reached or the time for it is over; a failed test is an answer, too. */
     test: (id: string, name: string) => changed(http.POST('/api/agents/{id}/mcp-servers/{name}/test', { params: of(id, name) })),
     discovered: (id: string) => reading(http.GET('/api/agents/{id}/mcp-discovered', { params: at(id) })),
     adopt: (id: string, name: string) =>
-      done(changed(http.POST('/api/agents/{id}/mcp-import', { ...AT_ONCE, params: at(id), body: { name } }))),
+      gate.ask<McpServer[]>(['adopt', id, name], (headers) =>
+        changed(http.POST('/api/agents/{id}/mcp-import', { headers, params: at(id), body: { name } })),
+      ),
   },
 
   signIns: {

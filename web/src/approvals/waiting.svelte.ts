@@ -1,6 +1,8 @@
-/** Everything that waits for a person, of both sorts, oldest first. */
+/** Everything that waits for a person: asks of both sorts, oldest first, and sign-ins. */
 
+import { agents } from '../agents/agents.svelte';
 import { asks, type Ask } from '../interactions/asks.svelte';
+import { servers } from '../mcp-servers/servers.svelte';
 import { approvals, type Wish } from './approvals.svelte';
 
 export type Waiting = { id: string; since: string } & ({ ask: Ask; wish?: never } | { wish: Wish; ask?: never });
@@ -15,7 +17,14 @@ export function together(some: readonly Ask[], wishes: readonly Wish[]): Waiting
 
 class WaitingForYou {
   list = $derived(together(asks.pending, approvals.pending));
-  count = $derived(asks.pending.length + approvals.pending.length);
+  /** Tool servers of agents at work, with their agents. */
+  signIns = $derived(
+    servers.shut.flatMap(({ agentId, server }) => {
+      const agent = agents.get(agentId);
+      return agent && agent.state !== 'retired' ? [{ agent, server }] : [];
+    }),
+  );
+  count = $derived(asks.pending.length + approvals.pending.length + this.signIns.length);
 }
 
 export const waiting = new WaitingForYou();

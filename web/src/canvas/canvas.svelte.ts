@@ -1,4 +1,4 @@
-/** The canvas of one room: its documents kept true by events, and which of them this reader looks at. */
+/** The canvas of one room or session: its documents kept true by events, and which of them this reader looks at. */
 
 import { SvelteMap, SvelteSet } from 'svelte/reactivity';
 import { api } from '../api/client';
@@ -6,18 +6,21 @@ import type { CanvasDocument } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
+import { saves } from '../files/saves.svelte';
 import { keep, kept } from '../ui/storage';
 import { toasts } from '../ui/toasts.svelte';
+import { pathOf, type Content } from './content';
 import { draftsOf, keepDraft, type Draft, type Drafts } from './drafts';
 import { foldCanvas, inTabOrder, neighbour } from './fold';
+import { scopeOf, type CanvasPlace } from './place';
 
 /** Since when somebody edits; not `exact` when they already did when this page first saw the document. */
 export type EditingSince = { by: string; at: string; exact: boolean };
 
-const tabKey = (roomId: string) => `guildhall.canvas-tab.${roomId}`;
+const tabKey = ({ id }: CanvasPlace) => `guildhall.canvas-tab.${id}`;
 
 export class Canvas {
-  readonly roomId: string;
+  readonly place: CanvasPlace;
   loaded = $state(false);
   error = $state<unknown>(null);
   /** The reader's own open tab; only the reader moves it, or the closing of its document. */
@@ -37,10 +40,10 @@ export class Canvas {
   /** Unsaved texts whose document was closed meanwhile. */
   orphans = $derived(this.loaded ? Object.entries(this.drafts).filter(([id]) => !this.#documents.has(id)) : []);
 
-  constructor(roomId: string) {
-    this.roomId = roomId;
-    this.drafts = draftsOf(roomId);
-    this.openId = kept(tabKey(roomId));
+  constructor(place: CanvasPlace) {
+    this.place = place;
+    this.drafts = draftsOf(place.id);
+    this.openId = kept(tabKey(place));
   }
 
   get(documentId: string): CanvasDocument | undefined {
@@ -54,7 +57,7 @@ export class Canvas {
   load = async (): Promise<void> => {
     try {
       await readAndFold(
-        () => api.canvas.list(this.roomId),
+        () => api.canvas.list(this.place),
         ({ documents }, seq) => this.#take(documents, seq),
         this.fold,
       );
@@ -66,13 +69,14 @@ export class Canvas {
 
   /** Reads one document again, when a refusal said that it is not what it was. */
   async reread(documentId: string): Promise<CanvasDocument> {
-    const { body } = await api.canvas.one(this.roomId, documentId);
+    const { body } = await api.canvas.one(this.place, documentId);
     this.put(body);
     return body;
   }
 
   fold = (event: HallEvent): void => {
-    if (event.seq <= this.#seq || event.scope !== `room:${this.roomId}`) return;
+    if (event.seq <= this.#seq || event.scope !== scopeOf(this.place)) return;
+    if (event.type === 'doc_saved') this.#saved(event);
     const folded = foldCanvas(event, (id) => this.#documents.get(id)?.rev ?? 0);
     if (folded.kind === 'closed') this.#remove(folded.documentId, folded.reason, event.actorId);
     if (folded.kind !== 'put') return;
@@ -92,11 +96,11 @@ export class Canvas {
     this.#noteEditor(before, document, at);
   }
 
-  /** Looks at another document; the choice is remembered for this room. */
+  /** Looks at another document; the choice is remembered for this canvas. */
   choose(documentId: string): void {
     this.openId = documentId;
     this.news.delete(documentId);
-    keep(tabKey(this.roomId), documentId);
+    keep(tabKey(this.place), documentId);
   }
 
   /** Opens the first tab when the reader has none, so that a later change of order moves nothing under them. */
@@ -106,7 +110,7 @@ export class Canvas {
   }
 
   keepDraft(documentId: string, draft: Draft | null): void {
-    this.drafts = keepDraft(this.roomId, documentId, draft);
+    this.drafts = keepDraft(this.place.id, documentId, draft);
   }
 
   #take(documents: CanvasDocument[], seq: number): void {
@@ -119,6 +123,13 @@ export class Canvas {
       this.put(document);
     }
     this.loaded = true;
+  }
+
+  /** A document's file was saved: everybody who shows that file hears of it. */
+  #saved({ data, actorId }: HallEvent): void {
+    const content = this.#documents.get(data.documentId as string)?.content as Content | undefined;
+    const path = content && pathOf(content);
+    if (path) saves.note(path, { hash: data.fileHash as string, by: actorId ?? '' });
   }
 
   #remove(documentId: string, reason: string, actorId: string | null): void {

@@ -34,6 +34,12 @@ export function words(content: Content, field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** The whole path of the file it shows; `""` for none. */
+export function pathOf(content: Content): string {
+  const path = words(content, 'sourcePath') || words(content, 'src');
+  return path.startsWith('/') ? path : '';
+}
+
 export const pretty = (value: unknown): string => JSON.stringify(value, null, 2) ?? '';
 
 /** True where the page has an editor; everything else is replaced as a whole. */

@@ -1,4 +1,4 @@
-/** Texts of canvas documents that are not saved yet, kept in this browser per room with what they were based on. */
+/** Texts of canvas documents that are not saved yet, kept in this browser per canvas with what they were based on. */
 
 import { keep, kept } from '../ui/storage';
 import type { Content } from './content';
@@ -14,20 +14,20 @@ export type Draft = {
 
 export type Drafts = Record<string, Draft>;
 
-const keyOf = (roomId: string) => `guildhall.canvas-drafts.${roomId}`;
+const keyOf = (canvasId: string) => `guildhall.canvas-drafts.${canvasId}`;
 
-export function draftsOf(roomId: string): Drafts {
+export function draftsOf(canvasId: string): Drafts {
   try {
-    return JSON.parse(kept(keyOf(roomId)) || '{}') as Drafts;
+    return JSON.parse(kept(keyOf(canvasId)) || '{}') as Drafts;
   } catch {
     return {};
   }
 }
 
-/** Keeps or, with null, forgets one draft; another tab's drafts of the same room stay. Returns what is kept now. */
-export function keepDraft(roomId: string, documentId: string, draft: Draft | null): Drafts {
-  const { [documentId]: _, ...others } = draftsOf(roomId);
+/** Keeps or, with null, forgets one draft; another tab's drafts of the same canvas stay. Returns what is kept now. */
+export function keepDraft(canvasId: string, documentId: string, draft: Draft | null): Drafts {
+  const { [documentId]: _, ...others } = draftsOf(canvasId);
   const drafts = draft ? { ...others, [documentId]: draft } : others;
-  keep(keyOf(roomId), Object.keys(drafts).length === 0 ? '' : JSON.stringify(drafts));
+  keep(keyOf(canvasId), Object.keys(drafts).length === 0 ? '' : JSON.stringify(drafts));
   return drafts;
 }

@@ -69,7 +69,7 @@ export class Editing {
     clearInterval(this.#renewal);
     clearTimeout(this.#retry);
     // A lock that is not given back runs out by itself.
-    if (this.holder === '') api.canvas.edit(this.#canvas.roomId, this.id, false, leaving).catch(() => {});
+    if (this.holder === '') api.canvas.edit(this.#canvas.place, this.id, false, leaving).catch(() => {});
   }
 
   write(text: string): void {
@@ -100,7 +100,7 @@ export class Editing {
     this.error = null;
     for (let tries = 1; ; tries++) {
       try {
-        this.#canvas.put(await api.canvas.change(this.#canvas.roomId, this.id, { content }, this.base.rev));
+        this.#canvas.put(await api.canvas.change(this.#canvas.place, this.id, { content }, this.base.rev));
         this.#canvas.keepDraft(this.id, null);
         this.saved = true;
         this.stop();
@@ -187,10 +187,10 @@ export class Editing {
 
   async #lock(): Promise<void> {
     try {
-      await api.canvas.edit(this.#canvas.roomId, this.id, true);
+      await api.canvas.edit(this.#canvas.place, this.id, true);
       this.holder = '';
       // The answer may come after one has left: then the lock is not wanted any more.
-      if (this.#ended) await api.canvas.edit(this.#canvas.roomId, this.id, false);
+      if (this.#ended) await api.canvas.edit(this.#canvas.place, this.id, false);
     } catch (caught) {
       const error = asApiError(caught);
       if (error.code === 'CANVAS_BEING_EDITED') this.holder = holderOf(error);

@@ -53,7 +53,7 @@ test('headings nest without gaps', () => {
 test('lists, tasks, quotes, tables, code and rules', () => {
   const paragraph = (words: string): Block => ({ kind: 'paragraph', children: [text(words)] });
   expect(markdownOf('- [x] done\n- plain')).toEqual([
-    { kind: 'list', start: null, items: [{ done: true, children: [paragraph('done')] }, { done: null, children: [paragraph('plain')] }] },
+    { kind: 'list', start: null, items: [{ done: true, line: 1, children: [paragraph('done')] }, { done: null, line: null, children: [paragraph('plain')] }] },
   ]);
   expect(markdownOf('3. three')).toMatchObject([{ kind: 'list', start: 3 }]);
   expect(markdownOf('> said')).toEqual([{ kind: 'quote', children: [paragraph('said')] }]);
@@ -61,6 +61,41 @@ test('lists, tasks, quotes, tables, code and rules', () => {
     { kind: 'table', header: [[text('a')], [text('b')]], rows: [[[text('1')], [text('2')]]], align: ['right', null] },
   ]);
   expect(markdownOf('```rs title\nfn a() {}\n```\n\n---')).toEqual([{ kind: 'code', language: 'rs', text: 'fn a() {}' }, { kind: 'rule' }]);
+});
+
+test('the box of a task is known by its line, in lists, quotes and behind code', () => {
+  const source = `# T
+
+- [ ] a
+  more
+
+  - [x] b
+  - c
+
+    - [ ] deep
+
+
+- [x] z
+
+\`\`\`
+- [ ] in code
+\`\`\`
+1. [ ] in code
+> - [ ] q
+>   - [X] r
+
+| a |
+|---|
+| 1 |
+
+- - [ ] twice
+`;
+  const boxes = (blocks: Block[]): (number | null)[] =>
+    blocks.flatMap((block) => {
+      if (block.kind === 'quote') return boxes(block.children);
+      return block.kind === 'list' ? block.items.flatMap(({ done, line, children }) => [...(done === null ? [] : [line]), ...boxes(children)]) : [];
+    });
+  for (const text of [source, source.replaceAll('\n', '\r\n')]) expect(boxes(markdownOf(text))).toEqual([3, 6, 9, 12, 17, 18, 19, 25]);
 });
 
 test('entities are read, and what hides is made visible', () => {

@@ -7,6 +7,7 @@
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked';
 import { visible } from '../text/pieces';
 import { isDataImage, webAddress } from './source';
+import { boxIn, linesOf } from './tasks';
 
 export type Inline =
   | { kind: 'text'; text: string }
@@ -19,7 +20,13 @@ export type Inline =
   | { kind: 'picture'; src: string; alt: string }
   | { kind: 'break' };
 
-export type Item = { done: boolean | null; children: Block[] };
+export type Item = {
+  /** Null when it is no task. */
+  done: boolean | null;
+  /** The line of the text its box stands in, from 1; null when that is not certain. */
+  line: number | null;
+  children: Block[];
+};
 
 export type Block =
   /** `level` nests without gaps from 1, whatever depths the text skips. */
@@ -45,20 +52,27 @@ const ENTITIES: Record<string, string> = {
   middot: '·', bull: '•', rarr: '→', larr: '←', deg: '°', euro: '€', sect: '§',
 };
 
+/** What is being read: the lines of the whole text, and the depths of the headings so far. */
+type Reading = { lines: string[]; depths: number[] };
+
 /** Reads CommonMark with GitHub's tables, task lists and strikethrough; a text too large or too nested is one code block. */
 export function markdownOf(text: string): Block[] {
   const whole: Block[] = [{ kind: 'code', language: '', text: visible(text) }];
   if (text.length > MARKDOWN_CHARS_MAX) return whole;
   try {
-    return blocksOf(new Lexer({ gfm: true }).lex(text), [], 0);
+    return blocksOf(new Lexer({ gfm: true }).lex(text), { lines: linesOf(text), depths: [] }, 0, 0);
   } catch {
     // The reader descends with the text's nesting, so a hostile text can exhaust the stack.
     return whole;
   }
 }
 
-function blocksOf(tokens: Token[], depths: number[], nesting: number): Block[] {
+/** `line` is the one the first token begins in, from 0. */
+function blocksOf(tokens: Token[], reading: Reading, nesting: number, line: number): Block[] {
+  let next = line;
   return (tokens as MarkedToken[]).flatMap((token): Block[] => {
+    const at = next;
+    next += breaksIn(token.raw);
     if (nesting > NESTING_MAX) return [plain(token.raw)];
     switch (token.type) {
       case 'space':
@@ -68,7 +82,7 @@ function blocksOf(tokens: Token[], depths: number[], nesting: number): Block[] {
         // The item says it.
         return [];
       case 'heading':
-        return [{ kind: 'heading', depth: token.depth, level: levelOf(depths, token.depth), children: inlineOf(token.tokens) }];
+        return [{ kind: 'heading', depth: token.depth, level: levelOf(reading.depths, token.depth), children: inlineOf(token.tokens) }];
       case 'paragraph':
         return [{ kind: 'paragraph', children: inlineOf(token.tokens) }];
       case 'text':
@@ -76,9 +90,9 @@ function blocksOf(tokens: Token[], depths: number[], nesting: number): Block[] {
       case 'code':
         return [{ kind: 'code', language: token.lang?.split(/\s/)[0] ?? '', text: visible(token.text) }];
       case 'blockquote':
-        return [{ kind: 'quote', children: blocksOf(token.tokens, depths, nesting + 1) }];
+        return [{ kind: 'quote', children: blocksOf(token.tokens, reading, nesting + 1, at) }];
       case 'list':
-        return [listOf(token, depths, nesting)];
+        return [listOf(token, reading, nesting, at)];
       case 'table':
         return [tableOf(token)];
       case 'hr':
@@ -91,12 +105,27 @@ function blocksOf(tokens: Token[], depths: number[], nesting: number): Block[] {
 
 const plain = (text: string): Block => ({ kind: 'paragraph', children: [{ kind: 'text', text: visible(text) }] });
 
-function listOf(list: Tokens.List, depths: number[], nesting: number): Block {
-  const items = list.items.map((item) => ({
-    done: item.task ? item.checked === true : null,
-    children: blocksOf(item.tokens, depths, nesting + 1),
-  }));
+const breaksIn = (raw: string): number => raw.split('\n').length - 1;
+
+function listOf(list: Tokens.List, reading: Reading, nesting: number, line: number): Block {
+  let next = line;
+  const items = list.items.map((item): Item => {
+    const at = next;
+    next += breaksIn(item.raw);
+    const done = item.task ? item.checked === true : null;
+    return {
+      done,
+      line: done !== null && isAt(reading.lines[at], item, done) ? at + 1 : null,
+      children: blocksOf(item.tokens, reading, nesting + 1, at),
+    };
+  });
   return { kind: 'list', start: list.ordered ? Number(list.start) || 1 : null, items };
+}
+
+/** The reader counts no lines itself: a line that was counted is believed where it says the same. */
+function isAt(line: string | undefined, item: Tokens.ListItem, done: boolean): boolean {
+  const first = item.raw.split('\n', 1)[0]?.trim() ?? '';
+  return line !== undefined && boxIn(line) === done && line.trimEnd().endsWith(first);
 }
 
 function tableOf(table: Tokens.Table): Block {

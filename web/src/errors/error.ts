@@ -10,8 +10,17 @@ export class ApiError extends Error {
   /** HTTP status; 0 when no answer came. */
   readonly status: number;
   readonly details: unknown;
+  /** What a refusal says beside the envelope's own members, such as the content that stands in the way; empty when nothing. */
+  readonly members: Record<string, unknown>;
 
-  constructor(code: string, sentence: string, requestId: string, status: number, details: unknown = null) {
+  constructor(
+    code: string,
+    sentence: string,
+    requestId: string,
+    status: number,
+    details: unknown = null,
+    members: Record<string, unknown> = {},
+  ) {
     super(sentence);
     this.name = 'ApiError';
     this.code = code;
@@ -19,6 +28,7 @@ export class ApiError extends Error {
     this.requestId = requestId;
     this.status = status;
     this.details = details;
+    this.members = members;
   }
 
   static unreachable(): ApiError {

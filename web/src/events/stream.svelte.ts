@@ -143,7 +143,7 @@ class Stream {
   }
 
   #take(prev: number, frame: Frame): void {
-    if (frame.event === 'signal') {
+    if (frame.event === 'signal' || frame.event === 'browser_state') {
       for (const listener of this.#signals) listener(frame.data as Signal);
       return;
     }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { McpConnection } from '../api/types';
-import { blankForm, connectionOf, formOf, isBroken, isWhole, standingOf, takesSignIn } from './server';
+import { blankForm, connectionOf, formOf, isBroken, isUnasked, isWhole, standingOf, takesSignIn } from './server';
 
 const stored: McpConnection = { transport: 'stdio', command: 'node', args: ['a b', '', 'line\nbreak'], env: { KEY: 'secret' } };
 
@@ -24,6 +24,14 @@ test('of the other transport nothing is sent', () => {
 test('what needs a person or failed is broken, what is off or new is not', () => {
   const states = ['ready', 'disabled', 'unknown', 'needsSignIn', 'needsApproval', 'commandMissing', 'failing'];
   expect(states.filter((status) => isBroken({ status }))).toEqual(['needsSignIn', 'needsApproval', 'commandMissing', 'failing']);
+});
+
+test('a changed server is asked about again once its question is open no more', () => {
+  const changed = { status: 'needsApproval', approvalId: 'q1' };
+  expect(isUnasked(changed, ['q1', 'q2'])).toBe(false);
+  expect(isUnasked(changed, ['q2'])).toBe(true);
+  expect(isUnasked({ ...changed, approvalId: null }, ['q2'])).toBe(true);
+  expect(isUnasked({ status: 'ready', approvalId: null }, [])).toBe(false);
 });
 
 test('a word of a newer server stands as it is', () => {

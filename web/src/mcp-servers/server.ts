@@ -23,6 +23,14 @@ export function isBroken(server: Pick<McpServer, 'status'>): boolean {
   return status === 'needs you' || status === 'failed';
 }
 
+/**
+ * True where its question, with the id in `approvalId`, is open no more and it still waits for the
+ * answer: a test asks anew. `openIds` are the questions that are open.
+ */
+export function isUnasked({ status, approvalId }: Pick<McpServer, 'status' | 'approvalId'>, openIds: readonly string[]): boolean {
+  return status === 'needsApproval' && (approvalId === null || !openIds.includes(approvalId));
+}
+
 /** What runs or is spoken with, one word a piece. */
 export const wordsOf = (connection: McpConnection): string[] =>
   connection.transport === 'stdio' ? [connection.command, ...(connection.args ?? [])] : [connection.url];

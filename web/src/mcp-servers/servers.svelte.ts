@@ -17,6 +17,9 @@ class Servers {
     [...this.#byAgent].flatMap(([agentId, list]) => list.filter(isBroken).map((server) => ({ agentId, server }))),
   );
 
+  /** Those that a person has to sign in to, with whose they are. */
+  shut = $derived(this.broken.filter(({ server }) => server.status === 'needsSignIn'));
+
   /** Undefined until they were read. */
   of(agentId: string): McpServer[] | undefined {
     return this.#byAgent.get(agentId);

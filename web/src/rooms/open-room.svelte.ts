@@ -50,7 +50,7 @@ export class OpenRoom {
     this.id = id;
     this.timeline = new Timeline(id);
     this.uploads = new Uploads(id);
-    this.canvas = new Canvas(id);
+    this.canvas = new Canvas({ kind: 'room', id });
     this.turns = new RoomTurns(id);
   }
 

@@ -2,6 +2,7 @@
 
 import type { Message, Queued, ToolCall } from '../api/types';
 import { work } from '../api/work';
+import { Canvas } from '../canvas/canvas.svelte';
 import { newKey } from '../entries/outbox';
 import { asApiError } from '../errors/error';
 import { onceMore } from '../events/again';
@@ -22,6 +23,7 @@ const ASIDES_MAX = 20;
 export class OpenSession {
   readonly id: string;
   readonly tasks: SessionTasks;
+  readonly canvas: Canvas;
   messages = $state.raw<Message[]>([]);
   queue = $state.raw<Queued[]>([]);
   sending = $state.raw<Sending[]>([]);
@@ -38,6 +40,7 @@ export class OpenSession {
   constructor(id: string) {
     this.id = id;
     this.tasks = taskLists.get(id);
+    this.canvas = new Canvas({ kind: 'session', id });
   }
 
   async open(): Promise<void> {
@@ -47,9 +50,9 @@ export class OpenSession {
       this.error = error;
       return;
     }
-    // Of what was said in a terminal only the plan is read.
+    // Of what was said in a terminal only the plan is read; it has no canvas here.
     if (this.session?.origin === 'terminal') return void (await this.tasks.load());
-    await Promise.all([this.refresh(), this.loadQueue(), this.tasks.load()]);
+    await Promise.all([this.refresh(), this.loadQueue(), this.tasks.load(), this.canvas.load()]);
   }
 
   async #find(): Promise<void> {
@@ -108,6 +111,7 @@ export class OpenSession {
 
   fold(event: HallEvent): void {
     if (event.scope !== `session:${this.id}`) return;
+    this.canvas.fold(event);
     switch (event.type) {
       case 'message_queued':
       case 'message_removed':

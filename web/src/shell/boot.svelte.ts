@@ -8,6 +8,7 @@ import { tokens } from '../agents/tokens.svelte';
 import { approvals } from '../approvals/approvals.svelte';
 import { api } from '../api/client';
 import { authors } from '../authors/authors.svelte';
+import { localBrowser } from '../browser/local-browser.svelte';
 import { commandLists } from '../commands/commands.svelte';
 import { stream } from '../events/stream.svelte';
 import { asks } from '../interactions/asks.svelte';
@@ -70,8 +71,10 @@ class Boot {
       taskLists.fold(event);
       commandLists.fold(event);
       runtimes.fold(event);
+      localBrowser.fold(event);
     });
     stream.onSignal(openRooms.foldSignal);
+    stream.onSignal(localBrowser.foldSignal);
     stream.onReset(() => {
       void Promise.all([authors.load(), agents.load(), rooms.load()]).catch((error: unknown) => toasts.fail(error));
       openRooms.reload();
@@ -86,6 +89,7 @@ class Boot {
       taskLists.reload();
       commandLists.reload();
       runtimes.reload();
+      localBrowser.reload();
     });
     stream.start(Math.min(authors.seq, rooms.seq, agents.seq), logId);
   }

@@ -11,7 +11,7 @@ import { router } from './router.svelte';
 const CHORD_MS = 1_500;
 
 const places: Record<string, string> = {
-  h: '/', a: '/asks', r: '/rooms', w: '/sessions', e: '/agents', p: '/people', u: '/usage', s: '/settings', t: '/threads', f: '/search',
+  h: '/', a: '/asks', r: '/rooms', w: '/sessions', e: '/agents', p: '/people', u: '/usage', s: '/settings', t: '/threads', f: '/search', d: '/files', b: '/browser',
 };
 
 let chordUntil = 0;
@@ -89,5 +89,5 @@ function step(by: 1 | -1): boolean {
 }
 
 function typing(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return target instanceof HTMLElement && (target.isContentEditable || target.shadowRoot?.activeElement != null || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }

@@ -1,4 +1,4 @@
-/** What of the shell is open: the rail, the right panel (remembered per room), palette and key sheet. */
+/** What of the shell is open: the rail, the right panel (remembered per room and session), palette and key sheet. */
 
 import { keep, kept } from '../ui/storage';
 
@@ -9,8 +9,11 @@ export const panels = {
   canvas: { key: 'guildhall.canvas-width', min: 320, usual: 480, max: 1100 },
   turns: { key: 'guildhall.turns-width', min: 280, usual: 360, max: 640 },
   plan: { key: 'guildhall.plan-width', min: 240, usual: 320, max: 640 },
+  browser: { key: 'guildhall.browser-width', min: 320, usual: 560, max: 1100 },
 } as const;
 export type Panel = keyof typeof panels;
+/** Those that do not stand there by themselves. */
+const remembered: Panel[] = ['canvas', 'turns', 'browser'];
 
 const panelKey = (roomId: string) => `guildhall.panel.${roomId}`;
 const shownKey = (roomId: string) => `guildhall.panel-shows.${roomId}`;
@@ -26,6 +29,7 @@ class Layout {
     canvas: panels.canvas.usual,
     turns: panels.turns.usual,
     plan: panels.plan.usual,
+    browser: panels.browser.usual,
   });
 
   #wide = $state<Record<string, boolean>>({});
@@ -53,12 +57,23 @@ class Layout {
 
   /** Which panel the room shows when it shows one. */
   panelOf(roomId: string): Panel {
-    const stored = kept(shownKey(roomId));
-    return this.#shows[roomId] ?? (stored === 'canvas' || stored === 'turns' ? stored : 'members');
+    return this.#chosen(roomId) ?? 'members';
+  }
+
+  /** Which panel the session shows when it shows one. */
+  panelOfSession(sessionId: string): Panel {
+    const chosen = this.#chosen(sessionId);
+    return chosen === 'canvas' || chosen === 'browser' ? chosen : 'plan';
   }
 
   shows(roomId: string, panel: Panel): boolean {
     return this.panelOpen(roomId) && this.panelOf(roomId) === panel;
+  }
+
+  /** What was chosen beside the panel that stands there first. */
+  #chosen(id: string): Panel | undefined {
+    const stored = kept(shownKey(id));
+    return this.#shows[id] ?? remembered.find((panel) => panel === stored);
   }
 
   togglePanel = (roomId: string): void => this.#setOpen(roomId, !this.panelOpen(roomId));
@@ -66,7 +81,7 @@ class Layout {
   /** Opens the panel on `panel`. */
   showPanel(roomId: string, panel: Panel): void {
     this.#shows[roomId] = panel;
-    keep(shownKey(roomId), panel === 'members' ? '' : panel);
+    keep(shownKey(roomId), remembered.find((one) => one === panel) ?? '');
     this.#setOpen(roomId, true);
   }
 

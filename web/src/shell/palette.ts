@@ -6,6 +6,9 @@ import type { Hit } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { waiting } from '../approvals/waiting.svelte';
 import { openDm } from '../rooms/deeds';
+import { iconOf } from '../files/media';
+import { filesPath, joined, nameOf as nameOfPath } from '../files/paths';
+import { recent } from '../files/recent.svelte';
 import { newRoom } from '../rooms/new-room.svelte';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { newSession } from '../sessions/new-session.svelte';
@@ -31,7 +34,7 @@ export type Finding = {
 };
 
 export function findings(): Finding[] {
-  return [...askFindings(), ...sessionFindings(), ...roomFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
+  return [...askFindings(), ...sessionFindings(), ...roomFindings(), ...fileFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
 }
 
 /** An entry that holds the words. */
@@ -113,6 +116,19 @@ function agentFindings(): Finding[] {
   }));
 }
 
+/** Files and folders that were opened in this browser. */
+function fileFindings(): Finding[] {
+  const folders = recent.folders.map((cwd) => ({ cwd, path: '' }));
+  return [...recent.files, ...folders].map(({ cwd, path }) => ({
+    key: `file ${cwd}\n${path}`,
+    icon: path ? iconOf(path) : 'folder',
+    name: visible(path ? nameOfPath(path) : nameOfPath(cwd)),
+    note: visible(path ? joined(cwd, path) : cwd),
+    words: `${path} ${cwd}`,
+    deed: () => router.go(filesPath(cwd, path)),
+  }));
+}
+
 function placeFindings(): Finding[] {
   return places.map((place) => ({
     key: `place ${place.path}`,
@@ -138,6 +154,8 @@ function commands(): Finding[] {
     command('New session', 'plus', 'command', () => newSession.open()),
     command('New channel', 'plus', 'command', () => newRoom.open('channel')),
     command('New direct message', 'plus', 'command', () => newRoom.open('dm')),
+    command('Open a folder', 'folder', 'g d', () => router.go('/files')),
+    command('Preview a port or folder', 'globe', 'command', () => router.go(filesPath('', '', 'list'))),
     command('Light theme', 'sun', 'command', () => theme.set('light')),
     command('Dark theme', 'moon', 'command', () => theme.set('dark')),
     command('Theme of the system', 'auto', 'command', () => theme.set('auto')),

@@ -19,6 +19,8 @@ export const places: Place[] = [
   { path: '/rooms', name: 'Rooms', icon: 'rooms', keys: 'g r', views: ['rooms', 'room', 'threads'], first: true },
   { path: '/sessions', name: 'Sessions', icon: 'session', keys: 'g w', views: ['sessions', 'session'], first: true },
   { path: '/agents', name: 'Agents', icon: 'agents', keys: 'g e', views: ['agents', 'agent', 'agent-tools'] },
+  { path: '/files', name: 'Files', icon: 'folder', keys: 'g d', views: ['files'] },
+  { path: '/browser', name: 'Browser', icon: 'globe', keys: 'g b', views: ['browser'] },
   { path: '/people', name: 'People', icon: 'people', keys: 'g p', views: ['people'] },
   { path: '/usage', name: 'Usage', icon: 'chart', keys: 'g u', views: ['usage'] },
   { path: '/settings', name: 'Settings', icon: 'gear', keys: 'g s', views: ['settings'] },

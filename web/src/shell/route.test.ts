@@ -17,13 +17,15 @@ test('every view has its address', () => {
   expect(routeOf('/usage')).toEqual({ view: 'usage' });
   expect(routeOf('/threads')).toEqual({ view: 'threads' });
   expect(routeOf('/search')).toEqual({ view: 'search' });
+  expect(routeOf('/browser')).toEqual({ view: 'browser' });
   expect(routeOf('/settings')).toEqual({ view: 'settings', section: '' });
   expect(routeOf('/settings/people')).toEqual({ view: 'settings', section: 'people' });
   expect(routeOf('/rooms/r1/t/e1')).toEqual({ view: 'room', id: 'r1', thread: 'e1' });
 });
 
 test('an address survives the way there and back', () => {
-  expect(documentPath('r 1', 'd&1')).toBe('/rooms/r%201?doc=d%261');
+  expect(documentPath({ kind: 'room', id: 'r 1' }, 'd&1')).toBe('/rooms/r%201?doc=d%261');
+  expect(documentPath({ kind: 'session', id: 's 1' }, 'd&1')).toBe('/sessions/s%201?doc=d%261');
   expect(routeOf(roomPath('a/b %'))).toEqual({ view: 'room', id: 'a/b %' });
   expect(routeOf(threadPath('a/b %', 'c/t?'))).toEqual({ view: 'room', id: 'a/b %', thread: 'c/t?' });
 });

@@ -1,5 +1,7 @@
 /** Which view an address names. Pure. */
 
+import type { CanvasPlace } from '../canvas/place';
+
 export type Route =
   | { view: 'home' }
   | { view: 'rooms' }
@@ -17,11 +19,14 @@ export type Route =
   | { view: 'agent-tools'; id: string }
   | { view: 'people' }
   | { view: 'search' }
+  /** Folder, file and preview stand in the query. */
+  | { view: 'files' }
+  | { view: 'browser' }
   /** `section` is `""` at `/settings` itself. */
   | { view: 'settings'; section: string }
   | { view: 'unknown'; path: string };
 
-const PLAIN = ['rooms', 'threads', 'sessions', 'agents', 'people', 'usage', 'search'] as const;
+const PLAIN = ['rooms', 'threads', 'sessions', 'agents', 'people', 'usage', 'search', 'files', 'browser'] as const;
 
 /** Reads a path such as `/rooms/0199…`; whatever has no view is `unknown`, never another view. */
 export function routeOf(path: string): Route {
@@ -66,5 +71,7 @@ export const sessionPath = (sessionId: string): string => `/sessions/${encodeURI
 export const askPath = (askId: string): string => `/asks/${encodeURIComponent(askId)}`;
 export const searchPath = (query: string): string => (query === '' ? '/search' : `/search?q=${encodeURIComponent(query)}`);
 export const settingsPath = (section: string): string => `/settings/${section}`;
-export const documentPath = (roomId: string, documentId: string): string =>
-  `${roomPath(roomId)}?doc=${encodeURIComponent(documentId)}`;
+/** The room or session that a canvas belongs to. */
+export const canvasPath = ({ kind, id }: CanvasPlace): string => (kind === 'room' ? roomPath(id) : sessionPath(id));
+export const documentPath = (place: CanvasPlace, documentId: string): string =>
+  `${canvasPath(place)}?doc=${encodeURIComponent(documentId)}`;

@@ -1,11 +1,14 @@
 /** What the tab and the breadcrumb say. */
 
 import { agents } from '../agents/agents.svelte';
+import { filesPath, nameOf as nameOfPath } from '../files/paths';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { sessions, titleOf as titleOfSession } from '../sessions/sessions.svelte';
 import { terminal } from '../sessions/terminal.svelte';
 import { sections } from '../settings/sections';
+import { visible } from '../text/pieces';
 import { agentPath, roomPath, type Route } from './route';
+import { router } from './router.svelte';
 
 /** The steps down to the present view; every step but the last has an address. */
 export function crumbsOf(route: Route): { text: string; path: string }[] {
@@ -33,6 +36,17 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       return [{ text: 'People', path: '/people' }];
     case 'search':
       return [{ text: 'Search', path: '/search' }];
+    case 'files': {
+      const query = new URLSearchParams(router.search);
+      const [cwd, path] = [query.get('cwd') ?? '', query.get('path') ?? ''];
+      return [
+        { text: 'Files', path: '/files' },
+        ...(cwd ? [{ text: visible(nameOfPath(cwd)), path: path ? filesPath(cwd) : '' }] : []),
+        ...(path ? [{ text: visible(nameOfPath(path)), path: '' }] : []),
+      ];
+    }
+    case 'browser':
+      return [{ text: 'Browser', path: '/browser' }];
     case 'threads':
       return [
         { text: 'Rooms', path: '/rooms' },

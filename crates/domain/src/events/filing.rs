@@ -2,6 +2,7 @@
 
 use super::Event;
 use crate::{
+    browser::told as browser,
     ids::{AgentId, AuthorId, RoomId, SessionId},
     mcp_servers::told,
     mcp_signin,
@@ -49,7 +50,7 @@ impl std::fmt::Display for Scope {
 pub enum Audience {
     /// Whoever sees one of its scopes.
     Scope,
-    /// The owner, and an agent in its own scope.
+    /// The owner; in its own scope an agent, and in a session's whoever sees the session.
     Owner,
     /// This author alone.
     Author(AuthorId),
@@ -79,6 +80,11 @@ impl Event {
         let owners = |agent: Option<AgentId>| Filing {
             scope: Scope::Hall,
             also: agent.map(Scope::Agent).into_iter().collect(),
+            audience: Audience::Owner,
+        };
+        let of_browser = |session: Option<SessionId>| Filing {
+            scope: Scope::Hall,
+            also: session.map(Scope::Session).into_iter().collect(),
             audience: Audience::Owner,
         };
         match self {
@@ -136,6 +142,10 @@ impl Event {
             | Self::ApprovalWithdrawn { agent, .. } => owners(*agent),
             Self::TurnUpdated { turn } => filed(Scope::Room(turn.room_id), Vec::new()),
             Self::RuntimeChanged { .. } => filed(Scope::Hall, Vec::new()),
+            // Of the hall's events agents hear those that concern them alone.
+            Self::PreviewOpened { .. } | Self::PreviewClosed { .. } => {
+                filed(Scope::Hall, Vec::new())
+            }
             Self::McpServerAdded(told::Added { agent_id, .. })
             | Self::McpServerUpdated(told::Updated { agent_id, .. })
             | Self::McpServerRemoved(told::Removed { agent_id, .. })
@@ -152,9 +162,25 @@ impl Event {
                 let agent = Scope::Agent(*agent_id);
                 filed(session.map_or(agent, Scope::Session), Vec::new())
             }
+            Self::BrowserOpened(_)
+            | Self::BrowserConnected(_)
+            | Self::BrowserClosed(_)
+            | Self::BrowserFailed(_) => of_browser(None),
+            Self::BrowserShared(browser::Shared { session_id, .. })
+            | Self::BrowserUnshared(browser::Unshared { session_id, .. }) => {
+                of_browser(Some(*session_id))
+            }
+            Self::BrowserPaused(browser::Paused { session_id, .. })
+            | Self::BrowserAgentAction(browser::AgentAction { session_id, .. }) => {
+                of_browser(*session_id)
+            }
             Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
             Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),
-            Self::AccountCreated { .. } | Self::AccountRemoved { .. } => owners(None),
+            Self::DocSaved { scope, .. } => filed((*scope).into(), Vec::new()),
+            Self::FileSaved { .. }
+            | Self::DirectoryCreated { .. }
+            | Self::AccountCreated { .. }
+            | Self::AccountRemoved { .. } => owners(None),
             Self::PasswordChanged { author_id }
             | Self::SignedOut { author_id }
             | Self::ApiKeyCreated { author_id, .. }

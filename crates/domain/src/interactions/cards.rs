@@ -37,6 +37,10 @@ pub struct Card {
     pub questions: Vec<Question>,
     /// Whether there is nothing to show but an id.
     pub opaque: bool,
+    /// Whether a tool server asks, and not the agent: its question is of no use any more once
+    /// the call it came of is gone.
+    #[serde(default)]
+    pub of_server: bool,
 }
 
 /// An ask with all that is known of it.
@@ -126,6 +130,7 @@ impl Whole {
             mode: session.permission_mode.clone(),
             questions,
             opaque,
+            of_server: false,
         }
     }
 

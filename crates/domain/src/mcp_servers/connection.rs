@@ -300,6 +300,13 @@ impl Connection {
         names.any(|name| name.eq_ignore_ascii_case("authorization"))
     }
 
+    /// Whether nobody can sign in: no such way is known, or it carries its own word about who
+    /// asks.
+    pub fn has_no_sign_in(&self) -> bool {
+        let is_unknown = self.remote().is_none_or(|it| it.auth_kind.is_none());
+        is_unknown || self.says_who_asks()
+    }
+
     /// Whether the server may be asked, before anybody signed in, which sign-in it wants: an
     /// address of which that is not known, and that carries no word of its own about who asks.
     pub fn may_be_asked_for_sign_in(&self) -> bool {

@@ -196,6 +196,11 @@ pub fn listed(
     }
     tested.ok = true;
     server.tool_count = u32::try_from(tools.len()).ok();
+    if server.connection.has_no_sign_in() && server.auth_status.is_some() {
+        // It refused what it is told of who asks, and takes it now: nobody could sign in.
+        server.auth_status = None;
+        move_on(server, Trigger::SignedIn, None);
+    }
     move_on(server, Trigger::Connected, None);
     let digest = mcp_tools::digest(&tools)?;
     if server.pin.tools_sha256.as_ref() == Some(&digest) {

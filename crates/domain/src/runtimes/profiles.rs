@@ -80,6 +80,9 @@ pub struct Profile {
     pub default_mode: String,
     /// What the figures at the end of a turn cover.
     pub usage_scope: UsageScope,
+    /// Whether its sessions share the clients of their tool servers, so that each speaks with
+    /// what the last one was handed.
+    pub shares_servers: bool,
     /// Its section of the settings.
     pub config_section: String,
     /// Whether the configuration names it.
@@ -264,6 +267,7 @@ impl Definition {
             default_mode: self.default_mode.clone().unwrap_or_default(),
             // What the schema of the protocol says, of an agent nobody has measured.
             usage_scope: UsageScope::Session,
+            shares_servers: false,
             config_section: self.kind.clone(),
             is_configured: true,
             is_built_in: false,
@@ -295,6 +299,7 @@ struct Row {
     install_hint: &'static str,
     transcript: Transcript,
     default_mode: &'static str,
+    shares_servers: bool,
     config_section: &'static str,
 }
 
@@ -320,6 +325,7 @@ impl Row {
             default_mode: self.default_mode.to_owned(),
             // The schema words the figures as a session's total; these adapters send the turn's.
             usage_scope: UsageScope::Turn,
+            shares_servers: self.shares_servers,
             config_section: self.config_section.to_owned(),
             is_configured: false,
             is_built_in: true,
@@ -350,6 +356,7 @@ const BUILT_IN: &[Row] = &[
         install_hint: "npm install -g @agentclientprotocol/claude-agent-acp",
         transcript: Transcript::ClaudeJsonl,
         default_mode: "default",
+        shares_servers: false,
         config_section: "claudeCode",
     },
     Row {
@@ -367,6 +374,7 @@ const BUILT_IN: &[Row] = &[
         install_hint: "npm install -g @agentclientprotocol/codex-acp",
         transcript: Transcript::CodexRollout,
         default_mode: "read-only",
+        shares_servers: false,
         config_section: "codex",
     },
     Row {
@@ -390,6 +398,7 @@ const BUILT_IN: &[Row] = &[
         install_hint: "npm install -g @google/gemini-cli",
         transcript: Transcript::None,
         default_mode: "default",
+        shares_servers: false,
         config_section: "gemini",
     },
     Row {
@@ -410,6 +419,8 @@ const BUILT_IN: &[Row] = &[
         install_hint: "npm install -g opencode-ai",
         transcript: Transcript::None,
         default_mode: "build",
+        // It keeps one client a folder and name.
+        shares_servers: true,
         config_section: "opencode",
     },
     Row {
@@ -428,6 +439,7 @@ const BUILT_IN: &[Row] = &[
         install_hint: "npm install -g @qwen-code/qwen-code",
         transcript: Transcript::None,
         default_mode: "default",
+        shares_servers: false,
         config_section: "qwen",
     },
     Row {
@@ -440,6 +452,7 @@ const BUILT_IN: &[Row] = &[
         install_hint: "pip install mistral-vibe",
         transcript: Transcript::None,
         default_mode: "ask",
+        shares_servers: false,
         config_section: "vibe",
     },
     Row {
@@ -452,6 +465,7 @@ const BUILT_IN: &[Row] = &[
         install_hint: "",
         transcript: Transcript::None,
         default_mode: "default",
+        shares_servers: false,
         config_section: "rehearsal",
     },
 ];

@@ -2,6 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use guildhall_domain::browser::tools::Tool;
+use guildhall_hall::launching::LOOK_OF_BRIDGE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
@@ -49,6 +51,13 @@ impl Message {
         self.method() == "tools/list" && self.json["params"]["cursor"].is_null()
     }
 
+    /// Whether it calls a tool that acts in the browser: such a call has no key, and would be done
+    /// a second time.
+    pub(super) fn acts_in_browser(&self) -> bool {
+        let tool = self.json["params"]["name"].as_str().and_then(Tool::find);
+        self.method() == "tools/call" && tool.is_some_and(Tool::acts)
+    }
+
     /// What goes along with it: the revision in force, what it is about, and a key under which it
     /// is done once however often it is sent.
     pub(super) fn headers(&self, version: Option<&str>, key: &str) -> HeaderMap {
@@ -78,7 +87,7 @@ impl Message {
 
 /// The question for all tools, as the bridge itself asks it.
 pub(super) fn list_tools() -> Value {
-    json!({"jsonrpc": "2.0", "id": "bridge", "method": "tools/list"})
+    json!({"jsonrpc": "2.0", "id": LOOK_OF_BRIDGE, "method": "tools/list"})
 }
 
 /// That the list of tools is another now.
@@ -195,6 +204,20 @@ mod tests {
             headers(&odd, None),
             ["idempotency-key: k", "mcp-method: tools/call"]
         );
+    }
+
+    #[test]
+    fn what_acts_in_the_browser_is_known() {
+        for (method, name, acts) in [
+            ("tools/call", "browser_click", true),
+            ("tools/call", "browser_snapshot", false),
+            ("tools/call", "room_post", false),
+            ("tools/list", "browser_click", false),
+        ] {
+            let message = json!({"id": 1, "method": method, "params": {"name": name}});
+            let message = Message::read(message.to_string().as_bytes()).unwrap();
+            assert_eq!(message.acts_in_browser(), acts, "{method} {name}");
+        }
     }
 
     #[test]

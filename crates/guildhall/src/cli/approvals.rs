@@ -69,18 +69,59 @@ enum Kind {
     Question,
 }
 
+/// What a person saw, and says yes to.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Seen {
+    /// The first 8 or more characters of the digest of what you saw; nobody is asked again
+    #[arg(long, value_name = "DIGEST", value_parser = beginning)]
+    digest: Option<String>,
+}
+
+impl Seen {
+    /// Sees to it that a person said yes to this very ask: beforehand, by its digest, or now.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when nobody did, or to something else.
+    pub(super) fn agreed(&self, ask: &Value, question: &str) -> Result<(), Failure> {
+        let digest = ask["digest"].as_str().unwrap_or_default();
+        match &self.digest {
+            None => input::agreement(question, "--digest and the beginning of what it shows"),
+            Some(seen) if digest.starts_with(seen) => Ok(()),
+            Some(_) => Err(Failure::Usage(
+                "this is not what you saw: its digest is another.".to_owned(),
+            )),
+        }
+    }
+
+    /// What was typed of the digest.
+    pub(super) fn typed(&self) -> Option<&str> {
+        self.digest.as_deref()
+    }
+
+    /// The whole digest, where it was typed: the server alone holds it against what is asked.
+    pub(super) fn whole(&self) -> Option<&str> {
+        self.typed().filter(|digest| digest.len() == DIGEST_CHARS)
+    }
+}
+
+/// The beginning of a digest, long enough to name one.
+pub(super) fn beginning(text: &str) -> Result<String, String> {
+    let is_one = (8..=DIGEST_CHARS).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match is_one {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err("write 8 to 64 hex digits, as the card shows them".to_owned()),
+    }
+}
+
 /// A yes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Grant {
     /// The ask's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     pub(super) approval: String,
-    /// The digest of what you saw elsewhere; nothing is shown or asked
-    #[arg(long)]
-    pub(super) digest: Option<String>,
-    /// Do not ask
-    #[arg(long)]
-    pub(super) yes: bool,
+    #[command(flatten)]
+    pub(super) seen: Seen,
     #[command(flatten)]
     pub(super) once: Once,
 }
@@ -107,6 +148,9 @@ pub(crate) struct Withdraw {
     #[command(flatten)]
     once: Once,
 }
+
+/// Hex digits of a digest.
+const DIGEST_CHARS: usize = 64;
 
 const LIST: View = View {
     list: Some("approvals"),
@@ -160,16 +204,14 @@ pub(super) async fn show(desk: &Desk, approval: &str) -> Result<(), Failure> {
 }
 
 pub(super) async fn grant(desk: &Desk, ask: Grant) -> Result<(), Failure> {
-    let digest = match ask.digest {
+    let digest = match ask.seen.whole() {
         Some(digest) => digest.into(),
         None => {
             let found: Value = desk.get(&one(&ask.approval)).await?.json()?;
             if desk.output.is_for_people() {
                 draw(desk, &found)?;
             }
-            if !ask.yes {
-                input::agreement("Approve it, this once?")?;
-            }
+            ask.seen.agreed(&found, "Approve it, this once?")?;
             found["digest"].clone()
         }
     };

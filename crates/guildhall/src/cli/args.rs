@@ -99,7 +99,7 @@ pub(crate) struct Page {
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<u32>,
     /// Where the page before ended
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(super) cursor: Option<String>,
 }
 

@@ -6,11 +6,12 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Map, Value, json};
 
 use super::{
-    approvals,
+    approvals::{self, Seen, beginning},
     args::Once,
     bodies::given,
     cards,
     desk::Desk,
+    events,
     failures::Failure,
     input,
     output::{Cell, View},
@@ -28,17 +29,20 @@ pub(crate) enum Verb {
     /// Lists the tool calls and questions that wait, with the answers they offer
     #[command(after_help = "Example:\n  guildhall asks calls")]
     Calls,
+    /// Follows what begins to wait for you and what becomes of it
+    #[command(after_help = "Example:\n  guildhall asks watch --jsonl")]
+    Watch(events::Position),
     /// Shows an ask as a whole: what is to be done, with its input and the full change
     #[command(after_help = "Example:\n  guildhall asks show call_1")]
     Show(Named),
     /// Shows a tool call or another deed and approves it, this once
     #[command(
-        after_help = "Examples:\n  guildhall asks approve call_1\n  guildhall asks approve call_1 --always --option allow-npm"
+        after_help = "Examples:\n  guildhall asks approve call_1\n  guildhall asks approve call_1 --digest 5f1c09ab\n  guildhall asks approve call_1 --always --option allow-npm"
     )]
     Approve(Approve),
     /// Shows a deed that no session asks for and approves it
     #[command(
-        after_help = "Examples:\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --yes"
+        after_help = "Examples:\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --digest 5f1c09ab"
     )]
     Grant(approvals::Grant),
     /// Denies a deed that no session asks for
@@ -91,12 +95,8 @@ pub(crate) struct Approve {
     /// The agent's option, where it offers several
     #[arg(long, value_name = "ID")]
     option: Option<String>,
-    /// The digest of what you saw elsewhere; nothing is shown or asked
-    #[arg(long)]
-    digest: Option<String>,
-    /// Do not ask
-    #[arg(long)]
-    yes: bool,
+    #[command(flatten)]
+    seen: Seen,
     #[command(flatten)]
     once: Once,
 }
@@ -151,8 +151,7 @@ impl From<Approve> for approvals::Grant {
     fn from(ask: Approve) -> Self {
         Self {
             approval: ask.named.ask,
-            digest: ask.digest,
-            yes: ask.yes,
+            seen: ask.seen,
             once: ask.once,
         }
     }
@@ -173,9 +172,10 @@ impl From<Deny> for approvals::Refuse {
 pub(crate) struct BatchApprove {
     #[command(flatten)]
     batch: Batch,
-    /// Do not ask
-    #[arg(long)]
-    yes: bool,
+    /// The first 8 or more characters of the digest of what you saw, once for each ask and in
+    /// their order; nobody is asked again
+    #[arg(long = "digest", value_name = "DIGEST", value_parser = beginning)]
+    digests: Vec<String>,
 }
 
 const LIST: View = View {
@@ -213,6 +213,12 @@ const DONE: View = View {
 pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => approvals::list(desk, ask).await,
+        Verb::Watch(position) => {
+            let is_ask =
+                |event: &str| event.starts_with("interaction_") || event.starts_with("approval_");
+            let target = Target::new("/api/events");
+            events::follow_only(desk, target, position, is_ask).await
+        }
         Verb::Grant(ask) => approvals::grant(desk, ask).await,
         Verb::Refuse(ask) => approvals::refuse(desk, ask).await,
         Verb::Withdraw(ask) => approvals::withdraw(desk, ask).await,
@@ -242,9 +248,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             for one in &asks {
                 show(desk, one)?;
             }
-            if !ask.yes {
-                input::agreement(&format!("Approve these {}, this once?", asks.len()))?;
-            }
+            all_seen(&asks, &ask.digests)?;
             batch(desk, &asks, "batch-approve", &ask.batch.once).await
         }
         Verb::BatchDeny(ask) => {
@@ -261,18 +265,18 @@ async fn approve(desk: &Desk, ask: Approve) -> Result<(), Failure> {
         }
         found => found?,
     };
-    let digest = match ask.digest {
+    // What waits no more is the server's to refuse.
+    let is_gone = found["digest"].is_null();
+    let digest = match ask.seen.whole().or(ask.seen.typed().filter(|_| is_gone)) {
         Some(digest) => digest.into(),
         None => {
             show(desk, &found)?;
-            if !ask.yes {
-                let how = if ask.always {
-                    "and all that is like it"
-                } else {
-                    "this once"
-                };
-                input::agreement(&format!("Approve it, {how}?"))?;
-            }
+            let how = if ask.always {
+                "and all that is like it"
+            } else {
+                "this once"
+            };
+            ask.seen.agreed(&found, &format!("Approve it, {how}?"))?;
             found["digest"].clone()
         }
     };
@@ -283,6 +287,23 @@ async fn approve(desk: &Desk, ask: Approve) -> Result<(), Failure> {
         "digest": digest,
     }));
     decide(desk, &found, "approve", &body, &ask.once, "Approved.").await
+}
+
+/// Sees to it that a person said yes to each of these: beforehand, by their digests, or now.
+fn all_seen(asks: &[Value], digests: &[String]) -> Result<(), Failure> {
+    if digests.is_empty() {
+        let question = format!("Approve these {}, this once?", asks.len());
+        return input::agreement(&question, "--digest and the beginning of what each shows");
+    }
+    let is_seen = |(ask, seen): (&Value, &String)| {
+        let digest = ask["digest"].as_str().unwrap_or_default();
+        digest.starts_with(seen)
+    };
+    if asks.len() != digests.len() || !asks.iter().zip(digests).all(is_seen) {
+        let why = "these are not what you saw: name the digest of each, in the order of the asks.";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    Ok(())
 }
 
 async fn deny(desk: &Desk, ask: Deny) -> Result<(), Failure> {
@@ -455,6 +476,29 @@ mod tests {
         let expected = json!({"a": ["1", "2", "3"], "b": "x=y", "c": ""});
         assert_eq!(answers(&pairs).unwrap(), expected);
         assert!(answers(&["a".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn a_yes_is_to_what_was_seen() {
+        let asks = [
+            json!({"digest": "ab".repeat(32)}),
+            json!({"digest": "cd".repeat(32)}),
+        ];
+        let seen = |digests: &[&str]| {
+            let digests: Vec<String> = digests.iter().map(|one| (*one).to_owned()).collect();
+            all_seen(&asks, &digests).is_ok()
+        };
+        assert!(seen(&["abababab", "cdcdcdcdc"]));
+        for other in [
+            &["abababab"][..],
+            &["cdcdcdcd", "abababab"],
+            &["abababab"; 3],
+        ] {
+            assert!(!seen(other), "{other:?}");
+        }
+        for (typed, is_one) in [("ABCDEF01", true), ("abcdef0", false), ("abcdefgh", false)] {
+            assert_eq!(beginning(typed).is_ok(), is_one, "{typed}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `guildhall canvas`.
+//! `guildhall canvas`; what it does, `sessions canvas` does too.
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
@@ -22,43 +22,58 @@ pub(crate) enum Verb {
     List(args::Room),
     /// Shows one document
     #[command(after_help = "Example:\n  guildhall canvas show ops Plan")]
-    Show(Document),
+    Show(Document<args::Room>),
     /// Opens a document in front of the others; the same one again brings it to the front
     #[command(
         after_help = "Examples:\n  guildhall canvas open ops url https://example.org\n  guildhall canvas open ops markdown plan.md --title Plan --pin\n  guildhall canvas open ops file src/main.rs --language rust\n  guildhall canvas open ops --content '{\"type\":\"csv\",\"src\":\"/tmp/table.csv\"}'"
     )]
-    Open(Open),
+    Open(Open<args::Room>),
     /// Replaces what a document shows
     #[command(after_help = "Example:\n  guildhall canvas replace ops Plan markdown plan.md")]
-    Replace(Replace),
+    Replace(Replace<args::Room>),
     /// Keeps a document however full the canvas is
     #[command(after_help = "Example:\n  guildhall canvas pin ops Plan")]
-    Pin(Change),
+    Pin(Change<args::Room>),
     /// Lets a document go when the canvas is full
     #[command(after_help = "Example:\n  guildhall canvas unpin ops Plan")]
-    Unpin(Change),
+    Unpin(Change<args::Room>),
     /// Moves a document to the front of the list
     #[command(after_help = "Example:\n  guildhall canvas activate ops Plan")]
-    Activate(Change),
+    Activate(Change<args::Room>),
     /// Closes a document
     #[command(after_help = "Example:\n  guildhall canvas close ops Plan")]
-    Close(Change),
+    Close(Change<args::Room>),
     /// Keeps others from changing a document for 45 seconds; repeat it to keep on
     #[command(after_help = "Example:\n  guildhall canvas lock ops Plan")]
-    Lock(Ask),
+    Lock(Ask<args::Room>),
     /// Lets others change a document again
     #[command(after_help = "Example:\n  guildhall canvas unlock ops Plan")]
-    Unlock(Ask),
+    Unlock(Ask<args::Room>),
+    /// Reads a document's file anew, after another file took its place
+    #[command(after_help = "Example:\n  guildhall canvas reload ops Plan --json")]
+    Reload(Ask<args::Room>),
     /// Begins the thread of a document, or finds it
     #[command(after_help = "Example:\n  guildhall canvas discuss ops Plan")]
-    Discuss(Ask),
+    Discuss(Ask<args::Room>),
 }
 
-/// A document of a room.
+/// Whose canvas is meant.
+pub(super) trait Place: Args {
+    /// The routes beneath that canvas.
+    async fn canvas(&self, desk: &Desk) -> Result<Target, Failure>;
+}
+
+impl Place for args::Room {
+    async fn canvas(&self, desk: &Desk) -> Result<Target, Failure> {
+        Ok(Target::room(&desk.room_id(&self.room).await?).then("canvas"))
+    }
+}
+
+/// A document of a canvas.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Document {
+pub(crate) struct Document<P: Args> {
     #[command(flatten)]
-    room: args::Room,
+    place: P,
     /// The document: its id or its title
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     document: String,
@@ -66,9 +81,9 @@ pub(crate) struct Document {
 
 /// A new document.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Open {
+pub(crate) struct Open<P: Args> {
     #[command(flatten)]
-    room: args::Room,
+    place: P,
     #[command(flatten)]
     content: Content,
     /// Pin it, when it is new
@@ -80,9 +95,9 @@ pub(crate) struct Open {
 
 /// A document and what it shows from now on.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Replace {
+pub(crate) struct Replace<P: Args> {
     #[command(flatten)]
-    document: Document,
+    document: Document<P>,
     #[command(flatten)]
     content: Content,
     #[command(flatten)]
@@ -91,18 +106,18 @@ pub(crate) struct Replace {
 
 /// A document that changes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Change {
+pub(crate) struct Change<P: Args> {
     #[command(flatten)]
-    document: Document,
+    document: Document<P>,
     #[command(flatten)]
     if_match: IfMatch,
 }
 
 /// A document that something is asked of.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct Ask<P: Args> {
     #[command(flatten)]
-    document: Document,
+    document: Document<P>,
     #[command(flatten)]
     once: Once,
 }
@@ -150,6 +165,18 @@ const EDITING: View = View {
     ],
 };
 
+const RELOADED: View = View {
+    list: None,
+    id: "/document/id",
+    columns: &[
+        ("Title", Cell::At("/document/title")),
+        ("SHA-256", Cell::At("/hash")),
+        ("Identity", Cell::At("/identity")),
+        ("Generation", Cell::At("/incarnation/generation")),
+        ("Holds", Cell::At("/content")),
+    ],
+};
+
 const THREAD: View = View {
     list: None,
     id: "/threadRootEntryId",
@@ -161,48 +188,17 @@ const THREAD: View = View {
 
 pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     match verb {
-        Verb::List(room) => {
-            let target = canvas(&desk.room_id(&room.room).await?);
-            show(desk, &desk.get(&target).await?, &LIST).await
-        }
-        Verb::Show(document) => {
-            let target = target(desk, &document).await?;
-            show(desk, &desk.get(&target).await?, &DOCUMENT).await
-        }
+        Verb::List(room) => list(desk, &room).await,
+        Verb::Show(document) => get(desk, &document).await,
         Verb::Open(ask) => open(desk, ask).await,
-        Verb::Replace(ask) => {
-            let body = json!({"content": ask.content.read()?});
-            change(desk, &ask.document, &body, &ask.if_match).await
-        }
-        Verb::Pin(ask) => {
-            change(desk, &ask.document, &json!({"pinned": true}), &ask.if_match).await
-        }
-        Verb::Unpin(ask) => {
-            change(
-                desk,
-                &ask.document,
-                &json!({"pinned": false}),
-                &ask.if_match,
-            )
-            .await
-        }
-        Verb::Activate(ask) => {
-            change(
-                desk,
-                &ask.document,
-                &json!({"activate": true}),
-                &ask.if_match,
-            )
-            .await
-        }
-        Verb::Close(ask) => {
-            let target = target(desk, &ask.document).await?;
-            desk.delete(&target, Some(&ask.if_match)).await?;
-            let document = &ask.document.document;
-            desk.output.done(&format!("{document} is closed."))
-        }
+        Verb::Replace(ask) => replace(desk, ask).await,
+        Verb::Pin(ask) => change(desk, &ask, json!({"pinned": true})).await,
+        Verb::Unpin(ask) => change(desk, &ask, json!({"pinned": false})).await,
+        Verb::Activate(ask) => change(desk, &ask, json!({"activate": true})).await,
+        Verb::Close(ask) => close(desk, &ask).await,
         Verb::Lock(ask) => edit(desk, &ask, true).await,
         Verb::Unlock(ask) => edit(desk, &ask, false).await,
+        Verb::Reload(ask) => reload(desk, &ask).await,
         Verb::Discuss(ask) => {
             let target = target(desk, &ask.document).await?.then("thread");
             let answer = desk.post(&target, None, &ask.once).await?;
@@ -211,29 +207,64 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
+async fn target(desk: &Desk, named: &Document<impl Place>) -> Result<Target, Failure> {
+    let canvas = named.place.canvas(desk).await?;
+    let document = desk.document_id(&canvas, &named.document).await?;
+    Ok(canvas.then(&document))
+}
+
+pub(super) async fn list(desk: &Desk, place: &impl Place) -> Result<(), Failure> {
+    let target = place.canvas(desk).await?;
+    show(desk, &desk.get(&target).await?, &LIST).await
+}
+
+pub(super) async fn get(desk: &Desk, document: &Document<impl Place>) -> Result<(), Failure> {
+    let target = target(desk, document).await?;
+    show(desk, &desk.get(&target).await?, &DOCUMENT).await
+}
+
+pub(super) async fn open(desk: &Desk, ask: Open<impl Place>) -> Result<(), Failure> {
     let body = json!({"content": ask.content.read()?, "pinned": ask.pin});
-    let target = canvas(&desk.room_id(&ask.room.room).await?);
+    let target = ask.place.canvas(desk).await?;
     let answer = desk.post(&target, Some(&body), &ask.once).await?;
     show(desk, &answer, &DOCUMENT).await
 }
 
-async fn change(
-    desk: &Desk,
-    document: &Document,
-    body: &Value,
-    if_match: &IfMatch,
-) -> Result<(), Failure> {
-    let target = target(desk, document).await?;
-    let answer = desk.patch(&target, body, Some(if_match)).await?;
+pub(super) async fn replace(desk: &Desk, ask: Replace<impl Place>) -> Result<(), Failure> {
+    let body = json!({"content": ask.content.read()?});
+    let target = target(desk, &ask.document).await?;
+    let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
     show(desk, &answer, &DOCUMENT).await
 }
 
-async fn edit(desk: &Desk, ask: &Ask, editing: bool) -> Result<(), Failure> {
+pub(super) async fn change(
+    desk: &Desk,
+    ask: &Change<impl Place>,
+    body: Value,
+) -> Result<(), Failure> {
+    let target = target(desk, &ask.document).await?;
+    let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
+    show(desk, &answer, &DOCUMENT).await
+}
+
+pub(super) async fn close(desk: &Desk, ask: &Change<impl Place>) -> Result<(), Failure> {
+    let target = target(desk, &ask.document).await?;
+    desk.delete(&target, Some(&ask.if_match)).await?;
+    let document = &ask.document.document;
+    desk.output.done(&format!("{document} is closed."))
+}
+
+pub(super) async fn edit(desk: &Desk, ask: &Ask<impl Place>, editing: bool) -> Result<(), Failure> {
     let target = target(desk, &ask.document).await?.then("editing");
     let body = json!({"editing": editing});
     let answer = desk.post(&target, Some(&body), &ask.once).await?;
     show(desk, &answer, &EDITING).await
+}
+
+pub(super) async fn reload(desk: &Desk, ask: &Ask<impl Place>) -> Result<(), Failure> {
+    let target = target(desk, &ask.document).await?.then("reload");
+    let answer = desk.post(&target, None, &ask.once).await?;
+    desk.output.show(&answer, &RELOADED)
 }
 
 /// Prints an answer, for people with names in place of authors' ids.
@@ -259,16 +290,6 @@ async fn show(desk: &Desk, answer: &Answer, view: &View) -> Result<(), Failure> 
     }
     desk.output
         .show_with_tag(&value, answer.etag.as_deref(), view)
-}
-
-fn canvas(room: &str) -> Target {
-    Target::room(room).then("canvas")
-}
-
-async fn target(desk: &Desk, named: &Document) -> Result<Target, Failure> {
-    let room = desk.room_id(&named.room.room).await?;
-    let document = desk.document_id(&room, &named.document).await?;
-    Ok(canvas(&room).then(&document))
 }
 
 /// The thing itself where it is text, else where it is.

@@ -30,6 +30,7 @@ pub(super) fn lines(ask: &Value) -> Vec<String> {
         field("Offers", &format!("{kind}: {name} ({id})"));
     }
     field("Refused at", words("expiresAt"));
+    field("Digest", &digest(ask));
     if ask["detached"] == Value::Bool(true) {
         field("Agent", "gone; a yes waits 30 minutes for it");
     }
@@ -64,6 +65,7 @@ pub(super) fn of_approval(approval: &Value) -> Vec<String> {
     field("Stands", words("state"));
     field("Until", words("expiresAt"));
     field("Denied as", words("denyReason"));
+    field("Digest", &digest(approval));
     for why in list(&approval["why"]) {
         field("Because", why.as_str().unwrap_or_default());
     }
@@ -71,6 +73,12 @@ pub(super) fn of_approval(approval: &Value) -> Vec<String> {
         lines.extend(members_of(members));
     }
     lines
+}
+
+/// The beginning of the digest, which is enough to name what was seen.
+fn digest(ask: &Value) -> String {
+    let digest = ask["digest"].as_str().unwrap_or_default();
+    digest.chars().take(8).collect()
 }
 
 fn input(ask: &Value) -> Vec<String> {
@@ -164,6 +172,7 @@ mod tests {
             "mode": "default", "input": {"count": 2, "path": "a\u{200b}", "text": "x\ny"},
             "inputTruncated": true, "opaque": true, "detached": true,
             "expiresAt": "2026-09-21T18:13:20.000Z", "questions": [],
+            "digest": "5f1c09ab5f1c09ab",
             "locations": [{"path": "src/a", "line": 3}],
             "options": [{"optionId": "o", "name": "Yes\u{1b}[2J", "kind": "allow_once"}],
             "content": [
@@ -181,6 +190,7 @@ mod tests {
             "Touches    src/a:3",
             "Offers     allow_once: Yes\\u{1b}[2J (o)",
             "Refused at 2026-09-21T18:13:20.000Z",
+            "Digest     5f1c09ab",
             "Agent      gone; a yes waits 30 minutes for it",
             "Beware     the agent says nothing of what it wants to do",
             "Input",

@@ -30,7 +30,7 @@ use super::{
 
 /// How long a server may take to accept a connection.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long a request may take with its answer.
+/// How long a request may take with its answer, apart from the time the server may hold it.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 /// Bytes of an answer that is read whole.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -83,8 +83,10 @@ pub(super) struct Load {
     pub(super) idempotency_key: Option<String>,
     /// `If-Match`.
     pub(super) if_match: Option<String>,
-    /// What goes along where a person may have to approve it.
-    pub(super) gated: Option<Gated>,
+    /// `Prefer: wait`, in seconds: how long the server may hold its answer.
+    pub(super) wait: Option<u32>,
+    /// `X-Service-Approval`.
+    pub(super) approval: Option<String>,
 }
 
 /// What goes along with a request that a person may have to approve. Without `Debug`, because a
@@ -127,14 +129,15 @@ impl Client {
         target: &str,
         load: Load,
     ) -> Result<Answer, Failure> {
-        let deadline = Instant::now() + ANSWER_TIME_MAX;
+        let within = ANSWER_TIME_MAX + Duration::from_secs(load.wait.unwrap_or_default().into());
+        let deadline = Instant::now() + within;
         let work = async { self.open(method, target, load).await?.whole().await };
         match timeout_at(deadline, work).await {
             Ok(answer) => answer,
             Err(_) => Err(Failure::CutOff(format!(
                 "the server at {} did not answer within {} seconds.",
                 written(&self.server.find()?.url),
-                ANSWER_TIME_MAX.as_secs()
+                within.as_secs()
             ))),
         }
     }
@@ -234,14 +237,12 @@ fn request(
     if let Some(tags) = load.if_match {
         request = request.header(header::IF_MATCH, tags);
     }
-    if let Some(gated) = load.gated {
-        if let Some(wait) = gated.wait {
-            request = request.header(PREFER, format!("wait={wait}"));
-        }
-        if let Some(token) = gated.token {
-            let (name, value) = secret(SERVICE_APPROVAL, &token)?;
-            request = request.header(name, value);
-        }
+    if let Some(wait) = load.wait {
+        request = request.header(PREFER, format!("wait={wait}"));
+    }
+    if let Some(token) = load.approval {
+        let (name, value) = secret(SERVICE_APPROVAL, &token)?;
+        request = request.header(name, value);
     }
     if let Some(kind) = load.payload.kind() {
         request = request.header(header::CONTENT_TYPE, kind);

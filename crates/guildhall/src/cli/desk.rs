@@ -136,6 +136,26 @@ impl Desk {
         self.send(Method::POST, target, body, None).await
     }
 
+    /// Posts what the server goes on with behind its answer, and has it hold that for at most so
+    /// many seconds.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no.
+    pub(super) async fn post_and_wait(
+        &self,
+        target: &Target,
+        body: &Value,
+        seconds: u32,
+    ) -> Result<Answer, Failure> {
+        let load = Load {
+            payload: json(body),
+            wait: Some(seconds),
+            ..Load::default()
+        };
+        let answer = self.client.ask(Method::POST, target.as_str(), load).await?;
+        answer.success()
+    }
+
     /// Puts a whole.
     ///
     /// # Errors
@@ -188,9 +208,10 @@ impl Desk {
     ) -> Result<Answer, Failure> {
         let load = Load {
             payload: body.map(json).unwrap_or_default(),
-            idempotency_key: gated.idempotency_key.clone(),
-            if_match: gated.if_match.clone(),
-            gated: Some(gated),
+            idempotency_key: gated.idempotency_key,
+            if_match: gated.if_match,
+            wait: gated.wait,
+            approval: gated.token,
             ..Load::default()
         };
         let answer = self.client.ask(method, target.as_str(), load).await?;
@@ -322,15 +343,19 @@ impl Desk {
         Ok(found.unwrap_or(named).to_owned())
     }
 
-    /// The id of the document that `named` means on a room's canvas.
+    /// The id of the document that `named` means on a canvas.
     ///
     /// # Errors
     /// [`Failure::Usage`] when two documents bear the title.
-    pub(super) async fn document_id(&self, room: &str, named: &str) -> Result<String, Failure> {
+    pub(super) async fn document_id(
+        &self,
+        canvas: &Target,
+        named: &str,
+    ) -> Result<String, Failure> {
         if is_id(named) {
             return Ok(named.to_owned());
         }
-        let canvas: Value = self.get(&Target::room(room).then("canvas")).await?.json()?;
+        let canvas: Value = self.get(canvas).await?.json()?;
         let documents = items(&canvas, "documents").iter();
         only("documents", named, vec![bearers(documents, "title", named)])
     }

@@ -165,9 +165,9 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let target = desk.entry(&ask.entry).await?;
             if !ask.yes {
                 let (entry, room) = (&ask.entry.entry, &ask.entry.room.room);
-                input::agreement(&format!(
-                    "Take the text and the files of {entry} in {room} out, for good?"
-                ))?;
+                let question =
+                    format!("Take the text and the files of {entry} in {room} out, for good?");
+                input::agreement(&question, "--yes")?;
             }
             show(desk, desk.delete(&target, None).await?).await
         }

@@ -60,11 +60,22 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
 
 /// Prints the frames of a stream until the person interrupts or the server refuses.
 pub(super) async fn follow(desk: &Desk, target: Target, position: Position) -> Result<(), Failure> {
+    follow_only(desk, target, position, |_| true).await
+}
+
+/// The same, of the events those alone whose name `is_wanted`.
+pub(super) async fn follow_only(
+    desk: &Desk,
+    target: Target,
+    position: Position,
+    is_wanted: fn(&str) -> bool,
+) -> Result<(), Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut follower = Follower {
         desk,
         target,
+        is_wanted,
         cursor: position.after,
         log: position.log,
         names: HashMap::new(),
@@ -83,6 +94,7 @@ pub(super) async fn follow(desk: &Desk, target: Target, position: Position) -> R
 struct Follower<'a> {
     desk: &'a Desk,
     target: Target,
+    is_wanted: fn(&str) -> bool,
     /// The last position that was printed.
     cursor: Option<u64>,
     /// The log it belongs to, when known.
@@ -160,6 +172,9 @@ impl Follower<'_> {
             return Ok(());
         };
         let is_state = matches!(frame.event.as_str(), "snapshot" | "reset");
+        if !is_state && !(self.is_wanted)(&frame.event) {
+            return Ok(());
+        }
         let output = &self.desk.output;
         if output.is_ids() {
             return match frame.id {
@@ -224,6 +239,17 @@ impl Follower<'_> {
         if let Some(title) = data.pointer("/document/title").and_then(Value::as_str) {
             return format!("{} {title}", text::of(&data["change"]));
         }
+        for ask in ["interaction", "approval"] {
+            if let Some(title) = data[ask]["title"].as_str() {
+                return format!("{} {title}", text::of(&data[ask]["id"]));
+            }
+        }
+        if let Some(id) = data["approvalId"].as_str() {
+            return format!("{id} {}", text::of(&data["state"]));
+        }
+        if let Some(resolution) = data["resolution"].as_str() {
+            return format!("{} {resolution}", text::of(&data["id"]));
+        }
         if data["keys"].is_array() {
             return text::of(&data["keys"]);
         }
@@ -251,7 +277,7 @@ fn may_pass(failure: &Failure) -> bool {
         Failure::Answered(answer) => {
             answer.status.is_server_error() || answer.status == http::StatusCode::TOO_MANY_REQUESTS
         }
-        Failure::Usage(_) | Failure::Unreadable(_) | Failure::Io(_) => false,
+        Failure::Usage(_) | Failure::Declined(_) | Failure::Unreadable(_) | Failure::Io(_) => false,
     }
 }
 

@@ -4,7 +4,7 @@ use clap::Args;
 use guildhall_world::digests::Digesting;
 use serde_json::Value;
 
-use super::{args, desk::Desk, failures::Failure, files::Place, target::Target};
+use super::{args, desk::Desk, downloads::Place, failures::Failure, target::Target};
 
 /// A room, and where its export goes.
 #[derive(Clone, Debug, Args)]

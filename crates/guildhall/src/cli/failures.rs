@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{client::Answer, text};
 
-/// The exit code of a refusal: any 4xx.
+/// The exit code of a refusal: any 4xx, or a success that says no inside.
 const REFUSED: u8 = 1;
 /// The exit code of wrong usage.
 const USAGE: u8 = 2;
@@ -30,6 +30,8 @@ pub(super) enum Failure {
     CutOff(String),
     /// The server answered something else than a success.
     Answered(Answer),
+    /// A success that says no inside; what it says was printed.
+    Declined(String),
     /// A success whose body cannot be understood.
     Unreadable(String),
     /// Standard output or input failed.
@@ -49,6 +51,7 @@ impl Failure {
             Self::Usage(_) => USAGE,
             Self::Unreached(_) | Self::CutOff(_) => UNREACHED,
             Self::Answered(answer) => code_of(answer.status),
+            Self::Declined(_) => REFUSED,
             Self::Unreadable(_) => FAULT,
             // Whoever closed the pipe has read enough.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
@@ -67,9 +70,11 @@ impl Failure {
             Self::Answered(answer) => sentence(answer).into_bytes(),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Vec::new(),
             Self::Io(error) => format!("guildhall: {error}\n").into_bytes(),
-            Self::Usage(why) | Self::Unreached(why) | Self::CutOff(why) | Self::Unreadable(why) => {
-                format!("guildhall: {}\n", text::one_line(why)).into_bytes()
-            }
+            Self::Usage(why)
+            | Self::Unreached(why)
+            | Self::CutOff(why)
+            | Self::Declined(why)
+            | Self::Unreadable(why) => format!("guildhall: {}\n", text::one_line(why)).into_bytes(),
         }
     }
 }

@@ -1,108 +1,108 @@
-//! What a command downloads: into a file that appears only when it is whole, or to standard
-//! output; never held whole.
+//! `guildhall files put` and `check`: saving files that the server reaches.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, IsTerminal, Write},
-    path::{Path, PathBuf},
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{
+    args::Once,
+    desk::Desk,
+    failures::Failure,
+    file_reads::File,
+    input,
+    output::{Cell, View},
+    target::Target,
 };
 
-use clap::Args;
+/// How files are changed.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Gives a file that is there other content, whole or not at all
+    #[command(
+        after_help = "Examples:\n  guildhall files put notes.md < new.md\n  guildhall files put notes.md new.md --expect \"$(sha256sum notes.md | cut -d' ' -f1)\""
+    )]
+    Put(Put),
+    /// Checks one checkbox of a Markdown file, or clears it
+    #[command(
+        after_help = "Examples:\n  guildhall files check todo.md 3 '- [ ] water the plants'\n  guildhall files check todo.md 3 '- [x] water the plants' --off"
+    )]
+    Check(Check),
+}
 
-use super::failures::Failure;
-
-/// Where a download goes.
+/// A file and its new content.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Place {
-    /// The file to write [default: standard output, unless that is a terminal]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Replace the file when there is one
-    #[arg(long, requires = "out")]
-    force: bool,
+pub(crate) struct Put {
+    #[command(flatten)]
+    file: File,
+    /// The file that holds the new content, or - for standard input
+    #[arg(value_name = "CONTENT", default_value = "-")]
+    content: PathBuf,
+    /// Save only while the file holds content with this SHA-256
+    #[arg(long, value_name = "HASH")]
+    expect: Option<String>,
+    /// Save only while it is still the file of this identity
+    #[arg(long, value_name = "IDENTITY", allow_hyphen_values = true)]
+    expect_identity: Option<String>,
 }
 
-/// A download that is still coming.
-pub(super) enum Arriving {
-    /// Goes on as it comes.
-    Stdout,
-    /// Comes into a file beside the one it will be.
-    File {
-        file: File,
-        draft: Draft,
-        path: PathBuf,
-    },
+/// A checkbox.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    file: File,
+    /// The line, from 1
+    line: u64,
+    /// The whole line as it is now
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    expected_line: String,
+    /// Clear it
+    #[arg(long)]
+    off: bool,
+    #[command(flatten)]
+    once: Once,
 }
 
-/// An unfinished file; removed when dropped.
-pub(super) struct Draft(PathBuf);
+const SAVED: View = View {
+    list: None,
+    id: "/hash",
+    columns: &[
+        ("Effect", Cell::At("/effect")),
+        ("SHA-256", Cell::At("/hash")),
+        ("Identity", Cell::At("/identity")),
+    ],
+};
 
-impl Drop for Draft {
-    fn drop(&mut self) {
-        // One that was kept has another name by now.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-impl Place {
-    /// Begins a download.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] when the file cannot be written, or there is one already.
-    pub(super) fn begin(&self) -> Result<Arriving, Failure> {
-        let Some(path) = self.out.as_deref().filter(|path| *path != Path::new("-")) else {
-            return if io::stdout().is_terminal() {
-                Err(Failure::Usage(
-                    "say which file it goes into with --out, or send it through a pipe.".to_owned(),
-                ))
-            } else {
-                Ok(Arriving::Stdout)
-            };
-        };
-        let name = path.display();
-        if fs::symlink_metadata(path).is_ok() && !(self.force && path.is_file()) {
-            return Err(Failure::Usage(if path.is_dir() {
-                format!("{name} is a folder.")
-            } else {
-                format!("{name} exists already; --force replaces it.")
-            }));
-        }
-        let mut draft = path.as_os_str().to_owned();
-        draft.push(format!(".{}.part", std::process::id()));
-        let draft = PathBuf::from(draft);
-        let file = OpenOptions::new().write(true).create_new(true).open(&draft);
-        let file = file.map_err(|error| {
-            Failure::Usage(format!("{} cannot be written: {error}.", draft.display()))
-        })?;
-        Ok(Arriving::File {
-            file,
-            draft: Draft(draft),
-            path: path.to_owned(),
-        })
-    }
-}
-
-impl Arriving {
-    /// Takes the next bytes.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Stdout => io::stdout().write_all(bytes),
-            Self::File { file, .. } => file.write_all(bytes),
-        }
-    }
-
-    /// Keeps what came, now that it is whole; the file's name, if it is one.
-    pub(super) fn keep(self) -> io::Result<Option<PathBuf>> {
-        match self {
-            Self::Stdout => {
-                io::stdout().flush()?;
-                Ok(None)
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    let answer = match verb {
+        Verb::Put(ask) => {
+            let (cwd, path) = ask.file.place()?;
+            let mut body = json!({
+                "cwd": cwd,
+                "path": path,
+                "content": input::content_of(&ask.content)?,
+            });
+            if let Some(hash) = ask.expect {
+                body["expectedHash"] = hash.into();
             }
-            Self::File { file, draft, path } => {
-                file.sync_all()?;
-                fs::rename(&draft.0, &path)?;
-                Ok(Some(path))
+            if let Some(identity) = ask.expect_identity {
+                body["expectedIdentity"] = identity.into();
             }
+            let target = Target::new("/api/files/content");
+            desk.put(&target, Some(&body)).await?
         }
-    }
+        Verb::Check(ask) => {
+            let (cwd, path) = ask.file.place()?;
+            let body = json!({
+                "cwd": cwd,
+                "path": path,
+                "line": ask.line,
+                "expectedLine": ask.expected_line,
+                "checked": !ask.off,
+            });
+            let target = Target::new("/api/files/checkbox");
+            desk.post(&target, Some(&body), &ask.once).await?
+        }
+    };
+    desk.output.show(&answer, &SAVED)
 }

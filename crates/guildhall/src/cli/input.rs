@@ -7,6 +7,7 @@ use std::{
     path::Path,
 };
 
+use guildhall_domain::limits::FILE_SIZE_MAX;
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 use super::failures::Failure;
@@ -46,18 +47,36 @@ pub(super) fn document_of(path: &Path) -> Result<String, Failure> {
     text_from(file, &name)
 }
 
+/// What a file or standard input says, to its last byte, as the content of a file.
+///
+/// # Errors
+/// [`Failure::Usage`] when it cannot be read, is no UTF-8 text, or is longer than a file may be.
+pub(super) fn content_of(path: &Path) -> Result<String, Failure> {
+    if path.as_os_str() == "-" {
+        return text_up_to(FILE_SIZE_MAX, io::stdin().lock(), "standard input");
+    }
+    let name = path.display().to_string();
+    let file = File::open(path)
+        .map_err(|error| Failure::Usage(format!("{name} cannot be read: {error}.")))?;
+    text_up_to(FILE_SIZE_MAX, file, &name)
+}
+
 /// Whether a person would have to type what standard input says.
 pub(super) fn is_typed() -> bool {
     io::stdin().is_terminal()
 }
 
 fn text_from(source: impl Read, name: &str) -> Result<String, Failure> {
+    text_up_to(TEXT_BYTES_MAX, source, name)
+}
+
+fn text_up_to(max: u64, source: impl Read, name: &str) -> Result<String, Failure> {
     let mut text = Vec::new();
     source
-        .take(TEXT_BYTES_MAX + 1)
+        .take(max + 1)
         .read_to_end(&mut text)
         .map_err(|error| Failure::Usage(format!("{name} cannot be read: {error}.")))?;
-    if text.len() as u64 > TEXT_BYTES_MAX {
+    if text.len() as u64 > max {
         return Err(Failure::Usage(format!(
             "{name} holds more than a request may."
         )));
@@ -65,13 +84,14 @@ fn text_from(source: impl Read, name: &str) -> Result<String, Failure> {
     String::from_utf8(text).map_err(|_| Failure::Usage(format!("{name} is no UTF-8 text.")))
 }
 
-/// Asks a person to agree; nobody is asked unless both ends are a terminal.
+/// Asks a person to agree; nobody is asked unless both ends are a terminal. `option` is how the
+/// command is told beforehand.
 ///
 /// # Errors
 /// [`Failure::Usage`] when there is nobody to ask, or the person does not agree.
-pub(super) fn agreement(question: &str) -> Result<(), Failure> {
+pub(super) fn agreement(question: &str, option: &str) -> Result<(), Failure> {
     if !is_typed() || !io::stderr().is_terminal() {
-        return Err(Failure::Usage(format!("{question} Say so with --yes.")));
+        return Err(Failure::Usage(format!("{question} Say so with {option}.")));
     }
     prompt(&format!("{question} [y/N] "))?;
     let mut answer = String::new();

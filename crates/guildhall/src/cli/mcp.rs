@@ -1,14 +1,17 @@
 //! `guildhall mcp`. Secrets come from a file, standard input or the environment; `--env` and
 //! `--header` with a value are for what anybody may see.
 
+mod connection;
+
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use self::connection::{Connection, variable};
 use super::{
-    args::{self, IfMatch, Once, word},
+    args::{self, IfMatch, Once},
     bodies::{changes, given},
     client::Gated,
     desk::Desk,
@@ -85,68 +88,12 @@ pub(crate) struct Named {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "When a person must approve it")]
 pub(crate) struct Waiting {
-    /// How long to wait for it, 0 to 120 [default: 50]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=120))]
+    /// How long to wait for it, 0 to 600 [default: 50]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=600))]
     wait: Option<u32>,
     /// Show the token of an approval: the value of this environment variable
     #[arg(long, value_name = "VARIABLE")]
     approval_from: Option<String>,
-}
-
-/// How a server is reached.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Connection {
-    /// The server's address, an http or https URL
-    #[arg(long, value_name = "URL", conflicts_with = "command")]
-    address: Option<String>,
-    /// How the address is spoken with [default: http]
-    #[arg(long, value_enum, requires = "address", conflicts_with = "command")]
-    transport: Option<Remote>,
-    /// A variable and its value; whoever lists processes sees it
-    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "address")]
-    env: Vec<String>,
-    /// A variable with the value it has here, or that another one has
-    #[arg(long, value_name = "NAME[=HERE]", conflicts_with = "address")]
-    env_from: Vec<String>,
-    /// A variable whose value is in a file, or `-` for standard input
-    #[arg(long, value_name = "NAME=FILE", conflicts_with = "address")]
-    env_file: Vec<String>,
-    /// A header and its value; whoever lists processes sees it
-    #[arg(
-        long,
-        value_name = "NAME=VALUE",
-        requires = "address",
-        conflicts_with = "command"
-    )]
-    header: Vec<String>,
-    /// A header with the value of an environment variable
-    #[arg(
-        long,
-        value_name = "NAME=VARIABLE",
-        requires = "address",
-        conflicts_with = "command"
-    )]
-    header_from: Vec<String>,
-    /// A header whose value is in a file, or `-` for standard input
-    #[arg(
-        long,
-        value_name = "NAME=FILE",
-        requires = "address",
-        conflicts_with = "command"
-    )]
-    header_file: Vec<String>,
-    /// The program and its arguments
-    #[arg(last = true)]
-    command: Vec<String>,
-}
-
-/// How an address is spoken with.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Remote {
-    /// Streamable HTTP.
-    Http,
-    /// The older transport of two endpoints.
-    Sse,
 }
 
 /// A new tool server.
@@ -386,7 +333,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             let gated = gated(&ask.waiting, Some(&ask.once), None)?;
             let body = json!({
                 "name": ask.named.server,
-                "connection": connection(&ask.connection)?
+                "connection": ask.connection.named()?
                     .ok_or_else(|| Failure::Usage(NO_CONNECTION.to_owned()))?,
             });
             let target = of_agent(desk, &ask.named.agent).await?.then("mcp-servers");
@@ -400,7 +347,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         }
         Verb::Update(ask) => {
             let gated = gated(&ask.waiting, None, Some(&ask.if_match))?;
-            let body = given(json!({"connection": connection(&ask.connection)?}));
+            let body = given(json!({"connection": ask.connection.named()?}));
             let body = changes(body, "mcp update")?;
             let target = target(desk, &ask.named).await?;
             listed(desk, (Method::PATCH, &target), Some(&body), gated).await
@@ -511,65 +458,6 @@ fn gated(
         idempotency_key: once.map(Once::key),
         if_match: if_match.and_then(IfMatch::tags),
     })
-}
-
-/// The connection that was named, if any was.
-fn connection(ask: &Connection) -> Result<Option<Value>, Failure> {
-    if let Some(url) = &ask.address {
-        let transport = ask.transport.and_then(word);
-        let headers = values(&ask.header, &ask.header_from, &ask.header_file)?;
-        return Ok(Some(json!({
-            "transport": transport.unwrap_or_else(|| "http".to_owned()),
-            "url": url,
-            "headers": headers,
-        })));
-    }
-    let env = values(&ask.env, &ask.env_from, &ask.env_file)?;
-    match ask.command.split_first() {
-        Some((command, args)) => Ok(Some(json!({
-            "transport": "stdio", "command": command, "args": args, "env": env,
-        }))),
-        None if env.is_empty() => Ok(None),
-        None => Err(Failure::Usage(NO_CONNECTION.to_owned())),
-    }
-}
-
-/// Names with values: said, taken from the environment, and read.
-fn values(
-    said: &[String],
-    from: &[String],
-    files: &[String],
-) -> Result<Map<String, Value>, Failure> {
-    let mut values = Map::new();
-    let mut put = |name: &str, value: String| match values.insert(name.to_owned(), value.into()) {
-        None => Ok(()),
-        Some(_) => Err(Failure::Usage(format!("{name} is named twice."))),
-    };
-    for pair in said {
-        let (name, value) = parted(pair)?;
-        put(name, value.to_owned())?;
-    }
-    for pair in from {
-        let (name, here) = pair.split_once('=').unwrap_or((pair, pair));
-        put(name, variable(here)?)?;
-    }
-    for pair in files {
-        let (name, file) = parted(pair)?;
-        put(name, input::text_of(&PathBuf::from(file))?)?;
-    }
-    Ok(values)
-}
-
-fn parted(pair: &str) -> Result<(&str, &str), Failure> {
-    // The pair may hold a secret, so it is not repeated.
-    let why = "a name and its value are written NAME=VALUE.";
-    pair.split_once('=')
-        .ok_or_else(|| Failure::Usage(why.to_owned()))
-}
-
-fn variable(name: &str) -> Result<String, Failure> {
-    std::env::var(name)
-        .map_err(|_| Failure::Usage(format!("the environment has no text called {name}.")))
 }
 
 fn reached_by(server: &Value) -> String {

@@ -11,6 +11,7 @@ mod asks;
 mod attachments;
 mod authors;
 mod bodies;
+mod browser;
 mod canvas;
 mod cards;
 mod client;
@@ -18,11 +19,14 @@ mod commands;
 mod content;
 mod desk;
 mod diff;
+mod directories;
 mod documents;
+mod downloads;
 mod entries;
 mod events;
 mod export;
 mod failures;
+mod file_reads;
 mod files;
 pub(crate) mod frames;
 mod input;
@@ -33,12 +37,14 @@ mod openapi;
 mod operations;
 mod output;
 mod payload;
+mod preview;
 mod reactions;
 mod read_cursors;
 mod rooms;
 mod runtimes;
 mod search;
 mod server;
+mod session_canvas;
 mod session_tasks;
 mod sessions;
 mod settings;
@@ -96,6 +102,10 @@ pub(crate) enum Command {
     Search(Single<search::Ask>),
     /// The documents of a room
     Canvas(Noun<canvas::Verb>),
+    /// Addresses that show a folder or a dev server to a browser
+    Preview(Noun<preview::Verb>),
+    /// The local browser of this computer
+    Browser(Noun<browser::Verb>),
     /// How far you have read a room
     ReadCursor(Noun<read_cursors::Verb>),
     /// Tells a room that you type or look at something
@@ -121,6 +131,10 @@ pub(crate) enum Command {
     Sessions(Noun<sessions::Verb>),
     /// What programs and agents ask, and deciding on it
     Asks(Noun<asks::Verb>),
+    /// Folders of home
+    Dir(Noun<directories::Verb>),
+    /// People's own files
+    Files(Noun<file_reads::Verb>),
     /// Lists what can be typed after a slash
     #[command(
         after_help = "Examples:\n  guildhall commands --cwd .\n  guildhall commands --cwd ~/work --refresh"
@@ -200,6 +214,8 @@ impl Command {
             Self::Attachments(it) => &it.common,
             Self::Search(it) => &it.common,
             Self::Canvas(it) => &it.common,
+            Self::Preview(it) => &it.common,
+            Self::Browser(it) => &it.common,
             Self::ReadCursor(it) => &it.common,
             Self::Signal(it) => &it.common,
             Self::Authors(it) => &it.common,
@@ -209,6 +225,8 @@ impl Command {
             Self::Usage(it) => &it.common,
             Self::Sessions(it) => &it.common,
             Self::Asks(it) => &it.common,
+            Self::Dir(it) => &it.common,
+            Self::Files(it) => &it.common,
             Self::Commands(it) => &it.common,
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
@@ -236,6 +254,8 @@ impl Command {
             Self::Attachments(it) => attachments::run(&desk, it.verb).await?,
             Self::Search(it) => search::run(&desk, it.ask).await?,
             Self::Canvas(it) => canvas::run(&desk, it.verb).await?,
+            Self::Preview(it) => preview::run(&desk, it.verb).await?,
+            Self::Browser(it) => browser::run(&desk, it.verb).await?,
             Self::ReadCursor(it) => read_cursors::run(&desk, it.verb).await?,
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
@@ -246,6 +266,8 @@ impl Command {
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
             Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
             Self::Asks(it) => asks::run(&desk, it.verb).await?,
+            Self::Dir(it) => directories::run(&desk, it.verb).await?,
+            Self::Files(it) => file_reads::run(&desk, it.verb).await?,
             Self::Commands(it) => commands::run(&desk, it.ask).await?,
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,

@@ -195,6 +195,15 @@ impl Output {
         write(body)
     }
 
+    /// Prints a text as it is; a terminal gets it escaped and with a line's end.
+    pub(super) fn content(&self, content: &str) -> Result<(), Failure> {
+        if self.is_terminal {
+            let end = if content.ends_with('\n') { "" } else { "\n" };
+            return write(format!("{}{end}", text::lines(content)).as_bytes());
+        }
+        write(content.as_bytes())
+    }
+
     /// Prints one JSON text on one line.
     pub(super) fn json_line(&self, json: &str) -> Result<(), Failure> {
         if self.is_terminal {

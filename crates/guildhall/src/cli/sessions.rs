@@ -13,7 +13,7 @@ use super::{
     failures::Failure,
     input,
     output::{Cell, View},
-    session_tasks,
+    session_canvas, session_tasks,
     target::Target,
 };
 
@@ -64,6 +64,9 @@ pub(crate) enum Verb {
         after_help = "Example:\n  guildhall sessions tasks 5b1f7c2e-8d34-4e0a-9c61-2f7d0a4be913"
     )]
     Tasks(session_tasks::Ask),
+    /// The documents of a session
+    #[command(subcommand)]
+    Canvas(session_canvas::Verb),
     /// Follows what happens in a session
     #[command(after_help = "Example:\n  guildhall sessions events 0199… --jsonl")]
     Events(Events),
@@ -349,6 +352,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             desk.output.show(&answer, &CANCELLED)
         }
         Verb::Tasks(ask) => session_tasks::run(desk, &ask).await,
+        Verb::Canvas(verb) => session_canvas::run(desk, verb).await,
         Verb::Events(ask) => {
             let target = target(&ask.session).then("events");
             events::follow(desk, target, ask.position).await
@@ -403,7 +407,7 @@ fn traits(traits: &Traits) -> Value {
     }))
 }
 
-fn target(session: &Session) -> Target {
+pub(super) fn target(session: &Session) -> Target {
     Target::new("/api/sessions").then(&session.session)
 }
 

@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use crate::{rooms_of_agents::Room, server::Server};
 
 /// A bridge at work, and its client's ends of the pipes.
-struct Bridge {
+pub(crate) struct Bridge {
     child: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
 }
 
 impl Bridge {
-    fn start(url: &str, token: &str) -> Self {
+    pub(crate) fn start(url: &str, token: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
             .args(["bridge", "guildhall"])
             .env("GUILDHALL_URL", url)
@@ -43,13 +43,13 @@ impl Bridge {
         to.write_all(b"\n").unwrap();
     }
 
-    fn read(&mut self) -> Value {
+    pub(crate) fn read(&mut self) -> Value {
         let mut line = String::new();
         self.from.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
-    fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.write(&message.to_string());
         let answer = self.read();
@@ -61,13 +61,13 @@ impl Bridge {
     }
 
     /// Ends its input; answers its exit code.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.to.take());
         self.child.wait().unwrap().code()
     }
 }
 
-fn greeting() -> Value {
+pub(crate) fn greeting() -> Value {
     json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}})
 }

@@ -1,4 +1,4 @@
-//! The canvas of a room, from the terminal.
+//! The canvas of a room or session, from the terminal.
 
 use serde_json::{Value, json};
 
@@ -195,4 +195,45 @@ fn a_lock_keeps_others_out_until_it_is_let_go() {
     let again = house.json(&["canvas", "discuss", "team", "Plan"]);
     assert_eq!(again["threadRootEntryId"], thread["threadRootEntryId"]);
     assert_eq!(again["created"], false);
+}
+
+#[test]
+fn a_session_has_the_same_verbs_for_its_own_canvas() {
+    let house = House::open();
+    let agent = house.json(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let ada = agent["id"].as_str().unwrap();
+    let session = house.json(&["sessions", "open", "--agent", ada])["id"].clone();
+    let session = session.as_str().unwrap();
+    let canvas = |verb: &str, rest: &[&str]| {
+        house.json(&[&["sessions", "canvas", verb, session], rest].concat())
+    };
+    let file = house.file("plan.md", "# Plan\n");
+    let opened = canvas("open", &["file", &file, "--title", "Plan"]);
+    assert_eq!(opened["scope"], format!("session:{session}"));
+    canvas("open", &["json", "[1]", "--title", "Data"]);
+    let titles = || {
+        let documents = canvas("list", &[])["documents"].clone();
+        let titles = documents.as_array().unwrap().iter();
+        json!(titles.map(|one| one["title"].clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(titles(), json!(["Data", "Plan"]));
+    canvas("activate", &["plan"]);
+    assert_eq!(titles(), json!(["Plan", "Data"]));
+    assert_eq!(canvas("pin", &["Plan"])["pinned"], true);
+    assert_eq!(canvas("unpin", &["Plan"])["pinned"], false);
+    let me = house.json(&["authors", "me"])["id"].clone();
+    assert_eq!(canvas("lock", &["Plan"])["editingBy"], me);
+    assert_eq!(canvas("unlock", &["Plan"])["editingBy"], "");
+    assert_eq!(
+        canvas("replace", &["Data", "json", "[2]", "--title", "Data"])["content"]["data"],
+        json!([2])
+    );
+    assert_eq!(canvas("reload", &["Plan"])["content"], "# Plan\n");
+    assert_eq!(canvas("show", &["Plan"])["id"], opened["id"]);
+    house.done(&["sessions", "canvas", "close", session, "Data"]);
+    assert_eq!(titles(), json!(["Plan"]));
+    let nowhere = "01980000-0000-7000-8000-000000000000";
+    let refused = house.refused(&["sessions", "canvas", "list", nowhere]);
+    assert_eq!(refused, "SESSION_NOT_FOUND");
+    assert_eq!(house.done(&["canvas", "list", "team", "-q"]), "");
 }

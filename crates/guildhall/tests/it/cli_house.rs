@@ -64,6 +64,17 @@ impl House {
         self.server = Some(Server::start(&self.scratch.path().join("data"), 0));
     }
 
+    /// Starts the server of a user whose home is the house's folder.
+    pub(crate) fn start_at_home(&mut self) {
+        let home = self.folder().to_owned();
+        self.start_where(&[("HOME", &home)]);
+    }
+
+    /// Starts the server with variables set.
+    pub(crate) fn start_where(&mut self, env: &[(&str, &str)]) {
+        self.server = Some(Server::start_in(&self.scratch.path().join("data"), env));
+    }
+
     /// Asks the server to stop and waits for its end.
     pub(crate) fn stop(&mut self) {
         let server = self.server.take().unwrap();

@@ -157,7 +157,7 @@ fn a_command_that_names_no_way_or_two_is_wrong_usage() {
         ],
         &["mcp", "add", "ada", "x", "--address", "http://x", "--", "y"],
         &["mcp", "add", "ada", "x", "--header", "A=1", "--", "y"],
-        &["mcp", "add", "ada", "x", "--wait", "121", "--", "y"],
+        &["mcp", "add", "ada", "x", "--wait", "601", "--", "y"],
     ] {
         let outcome = house.run(args);
         assert_eq!((outcome.code, &*outcome.stdout), (2, ""), "{args:?}");

@@ -8,17 +8,31 @@
 )]
 
 mod bridge;
+mod browser;
+mod browser_house;
+mod browser_life;
+mod browser_outside;
+mod browser_shop;
+mod browser_sites;
+mod browser_stream;
+mod browser_tools;
+mod browser_walls;
+mod browser_window;
 mod cli_accounts;
 mod cli_agents;
 mod cli_asks;
+mod cli_browser;
 mod cli_canvas;
+mod cli_directories;
 mod cli_events;
 mod cli_files;
 mod cli_house;
 mod cli_mcp;
 mod cli_output;
 mod cli_parity;
+mod cli_preview;
 mod cli_rooms;
+mod cli_saves;
 mod cli_settings;
 mod cli_talk;
 mod cli_turns;
@@ -39,6 +53,8 @@ mod real_agents;
 mod rehearsal;
 mod rooms_of_agents;
 mod runtimes;
+#[cfg(feature = "fault-hooks")]
+mod saves_killed;
 mod server;
 mod sessions;
 #[cfg(feature = "real-servers")]

@@ -2,7 +2,6 @@
 //! is what it answers directly. Source: contract 4.12 (9).
 
 use std::{
-    fs,
     io::{BufRead, BufReader},
     net::TcpListener,
     path::PathBuf,
@@ -20,7 +19,11 @@ use guildhall_world::{
 };
 use serde_json::{Value, json};
 
-use crate::{mcp_gateway::node, server::ask_as, workspace::Workspace};
+use crate::{
+    mcp_gateway::{bridge_token, node},
+    server::ask_as,
+    workspace::Workspace,
+};
 
 /// How long any one thing may take before the test fails.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -132,23 +135,6 @@ async fn directly(t: &Workspace, target: Target) -> Vec<Value> {
     answers
 }
 
-/// The token that the bridge of a session's tool server shows.
-fn token(url: &str) -> String {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let of_bridge = processes.filter_map(|process| {
-        let read = |file: &str| fs::read(process.path().join(file)).ok();
-        let words = String::from_utf8(read("cmdline")?).ok()?;
-        let environment = String::from_utf8(read("environ")?).ok()?;
-        let variable = |name: &str| {
-            let mut all = environment.split('\0');
-            all.find_map(|one| one.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
-        };
-        let is_it = words.ends_with("bridge\0stdio\0") && variable("GUILDHALL_URL")? == url;
-        variable("GUILDHALL_AGENT_TOKEN").filter(|_| is_it)
-    });
-    of_bridge.last().expect("a bridge runs")
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn everything_answers_through_the_gateway_what_it_answers_directly() {
@@ -166,6 +152,7 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
     };
     let stdio = Target::Stdio {
         program: node(),
+        name: None,
         args: args.map(str::to_owned).to_vec(),
         env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
         cwd: t.folder.clone(),
@@ -217,7 +204,7 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
     let told = t.messages(&session).last().unwrap().to_string();
     assert!(told.contains("Ada"), "{told}");
 
-    let token = format!("Bearer {}", token(&t.server.url));
+    let token = format!("Bearer {}", bridge_token(&t.server.url, "stdio"));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for (name, _, target) in servers {
         let direct = runtime.block_on(directly(&t, target));

@@ -5,6 +5,8 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")]
+use crate::server::ask_as;
 use crate::workspace::{Workspace, until};
 
 const CANARY: &str = "canary-of-the-gateway";
@@ -13,19 +15,28 @@ const CANARY: &str = "canary-of-the-gateway";
 pub(crate) const SERVER: &str = r#"
 const fs = require('fs');
 const lines = require('readline').createInterface({ input: process.stdin });
+let asking;
 const note = (text) => fs.appendFileSync(process.env.HEARD, text + '\n');
 lines.on('line', (line) => {
-  const { id, method, params } = JSON.parse(line);
+  const { id, method, params, result } = JSON.parse(line);
   note(method);
   if (id === undefined) return;
   const say = (rest) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...rest }));
+  const ask = { message: 'Who?', requestedSchema: { type: 'object',
+    properties: { name: { type: 'string' } } } };
   const tool = { name: 'echo', description: 'Says it back.', inputSchema: { type: 'object' } };
   if (method === 'initialize')
     say({ result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} },
       serverInfo: { name: 'notes', version: '1' } } });
   else if (method === 'tools/list') say({ result: { tools: [tool] } });
+  else if (result) console.log(JSON.stringify({ jsonrpc: '2.0', id: asking, result: {
+    content: [{ type: 'text', text: 'answered ' + result.action }] } }));
   else if (method !== 'tools/call') say({ error: { code: -32601, message: 'unknown' } });
   else if (params.arguments.hold) note('holding');
+  else if (params.arguments.ask) {
+    asking = id;
+    console.log(JSON.stringify({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: ask }));
+  }
   else say({ result: { content: [{ type: 'text', text: 'heard ' + params.arguments.text }] } });
 });
 "#;
@@ -225,6 +236,62 @@ fn another_script_is_not_started_and_a_call_under_way_ends_with_its_server() {
     );
     let new = bench.call("notes", "echo", &json!({"text": "five"}));
     assert!(new.contains("stolen five"), "{new}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_servers_question_ends_with_the_turn_and_is_not_waited_for_any_more() {
+    let mut bench = Bench::open("gateway-question");
+    bench.add("notes");
+    bench.call("notes", "echo", &json!({"text": "one"}));
+    // The agent asks a person, and its server does in the same turn.
+    let form = r#"#ask {"type":"object","properties":{"way":{"type":"string"}}}"#;
+    bench.t.send(&bench.session, &[form]);
+    bench.turns += 1;
+    let own = bench.t.ask(&bench.session);
+    let shown = format!("Bearer {}", bridge_token(&bench.t.server.url, "notes"));
+    let port = bench.t.server.port();
+    let calling = std::thread::spawn(move || {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "echo", "arguments": {"ask": true}}});
+        ask_as(
+            Some(&shown),
+            port,
+            "POST",
+            "/mcp/servers/notes",
+            Some(&call),
+        )
+    });
+    until("both questions", Duration::from_secs(60), || {
+        bench.t.asks().len() == 2
+    });
+    let no = json!({"toolCallId": own["toolCallId"], "decline": true});
+    let (status, declined) = bench.t.decide(&bench.session, "submit-answers", &no);
+    assert_eq!(status, 200, "{declined}");
+    bench.end();
+    let (status, told) = calling.join().unwrap().expect("an answer");
+    assert_eq!(status, 200, "{told}");
+    assert_eq!(told["result"]["content"][0]["text"], "answered cancel");
+    assert_eq!(bench.t.asks(), Vec::<Value>::new());
+}
+
+/// The token that the bridge of a session's tool server shows.
+#[cfg(target_os = "linux")]
+pub(crate) fn bridge_token(url: &str, server: &str) -> String {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let of_bridge = processes.filter_map(|process| {
+        let read = |file: &str| fs::read(process.path().join(file)).ok();
+        let words = String::from_utf8(read("cmdline")?).ok()?;
+        let environment = String::from_utf8(read("environ")?).ok()?;
+        let variable = |name: &str| {
+            let mut all = environment.split('\0');
+            all.find_map(|one| one.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
+        };
+        let is_it =
+            words.ends_with(&format!("bridge\0{server}\0")) && variable("GUILDHALL_URL")? == url;
+        variable("GUILDHALL_AGENT_TOKEN").filter(|_| is_it)
+    });
+    of_bridge.last().expect("a bridge runs")
 }
 
 #[cfg(target_os = "linux")]

@@ -47,7 +47,13 @@ impl Server {
         Self::start_as(data_dir, args, &[], log)
     }
 
-    fn start_as(data_dir: &Path, args: &[&str], env: &[(&str, &str)], log: Option<File>) -> Self {
+    /// Starts a server with these arguments and variables; what it does it tells to `log`.
+    pub(crate) fn start_as(
+        data_dir: &Path,
+        args: &[&str],
+        env: &[(&str, &str)],
+        log: Option<File>,
+    ) -> Self {
         let level = if log.is_some() { "trace" } else { "info" };
         let mut command = Command::new(env!("CARGO_BIN_EXE_guildhall"));
         command
@@ -106,9 +112,14 @@ impl Server {
 
     /// Asks the server to stop and waits for its exit code.
     pub(crate) fn stop(mut self) -> Option<i32> {
+        self.terminate();
+        self.child.wait().unwrap().code()
+    }
+
+    /// Asks the server to stop.
+    pub(crate) fn terminate(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        self.child.wait().unwrap().code()
     }
 
     /// The server's process.
@@ -175,12 +186,34 @@ pub(crate) fn ask_as(
     let answer = String::from_utf8(answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
+    let is_chunked = head
+        .to_ascii_lowercase()
+        .contains("transfer-encoding: chunked");
+    let body = if is_chunked {
+        whole(body)?
+    } else {
+        body.to_owned()
+    };
     let body = if body.is_empty() {
         Value::Null
     } else {
-        serde_json::from_str(body).ok()?
+        serde_json::from_str(&body).ok()?
     };
     Some((status, body))
+}
+
+/// A body that comes in chunks, put together. Source: RFC 9112 §7.1.
+fn whole(mut chunks: &str) -> Option<String> {
+    let mut body = String::new();
+    loop {
+        let (length, rest) = chunks.split_once("\r\n")?;
+        let length = usize::from_str_radix(length, 16).ok()?;
+        if length == 0 {
+            return Some(body);
+        }
+        body.push_str(rest.get(..length)?);
+        chunks = rest.get(length..)?.strip_prefix("\r\n")?;
+    }
 }
 
 /// The line of a head that shows this.

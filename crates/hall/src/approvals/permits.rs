@@ -51,7 +51,7 @@ impl Listening {
     }
 
     /// Waits until nobody does.
-    async fn ended(&mut self) {
+    pub(crate) async fn ended(&mut self) {
         match &mut self.0 {
             // Nothing is ever sent, so that this ends with the sender.
             Some(line) => while line.changed().await.is_ok() {},

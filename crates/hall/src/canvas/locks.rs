@@ -127,6 +127,7 @@ fn set_lock(
     let Kept {
         mut document,
         lock: before,
+        binding: _,
     } = kept;
     if lock == before {
         return Ok(());

@@ -1,17 +1,17 @@
 //! Canvas: opening, changing, closing and editing the documents of a room or session.
 
 mod locks;
-
-use std::sync::Arc;
+mod reloading;
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Gate},
     canvas::{
         self as rules, CanvasChange, CanvasDocument, CanvasScope, ClosedReason, Content,
         DocumentPatch, NewDocument, Source, TreeKind,
     },
     events::Event,
+    files::{Identity, documents::Binding},
     ids::{AuthorId, DocumentId, EntryId, RoomId},
     limits,
     outcome::Thing,
@@ -21,16 +21,13 @@ use guildhall_store::{
     Rx, Seen, Tx, authors,
     canvas::{self, Kept},
     entries::NewPost,
+    files, rooms, sessions,
 };
 
 pub(crate) use locks::{end_edits_of, start};
+pub use reloading::Reloaded;
 
-use crate::{
-    Hall,
-    repeats::Once,
-    sight::{self, Sight},
-    turns,
-};
+use crate::{Hall, files::Locked, repeats::Once, sight, turns};
 
 /// The document an ask led to, and whether the ask made it.
 #[derive(Clone, Debug)]
@@ -65,7 +62,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                seen(db, &by, scope)?;
+                sight::canvas(db, &by, scope)?;
                 canvas::list(db, scope, now)
             })
             .await
@@ -84,7 +81,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                seen(db, &by, scope)?;
+                sight::canvas(db, &by, scope)?;
                 Ok(existing(db, scope, id, now)?.document)
             })
             .await
@@ -95,8 +92,8 @@ impl Hall {
     ///
     /// # Errors
     /// In this order: [`Refusal::Validation`], `NotFound` for room or session,
-    /// [`Refusal::RoomArchived`], [`Refusal::NotAMember`], the refusals of a file,
-    /// [`Refusal::CanvasBeingEdited`], [`Refusal::LimitReached`].
+    /// [`Refusal::RoomArchived`], [`Refusal::NotAMember`], the refusals of a file and of the gate
+    /// of its saves, [`Refusal::CanvasBeingEdited`], [`Refusal::LimitReached`].
     ///
     /// Source: contract 2.5.
     pub async fn open_document(
@@ -108,7 +105,7 @@ impl Hall {
     ) -> Result<Opened> {
         ask.content.check()?;
         let (by, now) = (*by.caller(), self.now());
-        let may = move |db: &Rx<'_>| Ok(seen(db, &by, scope)?.writable()?);
+        let may = move |db: &Rx<'_>| Ok(sight::canvas(db, &by, scope)?.writable()?);
         let NewDocument { content, pinned } = ask;
         // A repeat is answered as before, whatever became of the file.
         let located = self.located(by, content, may).await;
@@ -116,7 +113,12 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let (content, source) = located?;
+                    let Located {
+                        content,
+                        source,
+                        identity,
+                        held: _held,
+                    } = located?;
                     may(tx)?;
                     turns::join_canvas_op(tx, &by)?;
                     let front = canvas::front(tx, scope)?;
@@ -126,15 +128,18 @@ impl Hall {
                         None => None,
                     };
                     if let Some(kept) = known {
-                        return reopen(tx, &by, kept, content, front, now);
+                        return reopen(tx, &by, kept, content, identity, front, now);
                     }
                     if canvas::count_of(tx, scope)? >= limits::CANVAS_DOCUMENTS_MAX {
                         return Err(Refusal::LimitReached("canvas documents").into());
                     }
                     let ask = NewDocument { content, pinned };
-                    let document =
+                    let mut document =
                         CanvasDocument::open(id, scope, ask, source, by.author, front, now);
+                    let binding = bound(tx, &document, None, identity, now)?;
+                    document.bind(binding.as_ref());
                     canvas::insert(tx, &document, key.as_deref())?;
+                    canvas::bind(tx, document.id, binding.as_ref())?;
                     tell(tx, Some(by.author), &document, CanvasChange::Opened, now)?;
                     make_room(tx, &by, &document, now)?;
                     Ok(Opened {
@@ -151,7 +156,8 @@ impl Hall {
     /// # Errors
     /// In this order: [`Refusal::Validation`], `NotFound` for room or session, then for the
     /// document, [`Refusal::RoomArchived`], [`Refusal::NotAMember`],
-    /// [`Refusal::CanvasBeingEdited`], [`Refusal::PreconditionFailed`], the refusals of a file.
+    /// [`Refusal::CanvasBeingEdited`], [`Refusal::PreconditionFailed`], the refusals of a file
+    /// and of the gate of its saves.
     ///
     /// Source: contract 2.5.
     pub async fn change_document(
@@ -163,19 +169,24 @@ impl Hall {
         mut patch: DocumentPatch,
     ) -> Result<CanvasDocument> {
         let (by, now) = (*by.caller(), self.now());
+        let mut shown = None;
         if let Some(content) = patch.content.take() {
             content.check()?;
             let precondition = precondition.clone();
             let may =
                 move |db: &Rx<'_>| changeable(db, &by, scope, id, &precondition, now).map(|_| ());
-            let (content, _) = self.located(by, content, may).await?;
-            patch.content = Some(content);
+            let located = self.located(by, content, may).await?;
+            patch.content = Some(located.content);
+            shown = Some((located.identity, located.held));
         }
         self.store()
             .write(move |tx| {
                 let mut kept = changeable(tx, &by, scope, id, &precondition, now)?;
                 let front = canvas::front(tx, scope)?;
                 let change = kept.document.change(patch, by.author, front, now);
+                if let Some((identity, _held)) = shown {
+                    bind(tx, &mut kept, identity, now)?;
+                }
                 if let Some(change) = change {
                     turns::join_canvas_op(tx, &by)?;
                     keep(tx, &by, &kept, change, now)?;
@@ -233,7 +244,7 @@ impl Hall {
                             rev: kept.document.rev,
                         });
                     }
-                    let sight = seen(tx, &by, scope)?;
+                    let sight = sight::room(tx, &by, room)?;
                     let post = NewPost {
                         id: root,
                         room,
@@ -266,9 +277,14 @@ impl Hall {
         by: Caller,
         content: Content,
         may: impl FnOnce(&Rx<'_>) -> Result<()> + Send + 'static,
-    ) -> Result<(Content, Source)> {
+    ) -> Result<Located> {
         let Some(path) = content.path().map(str::to_owned) else {
-            return Ok((content, Source::default()));
+            return Ok(Located {
+                content,
+                source: Source::default(),
+                identity: None,
+                held: None,
+            });
         };
         let opener = self
             .store()
@@ -280,20 +296,72 @@ impl Hall {
             })
             .await?;
         let (reach, name) = opener.value;
-        let confined = Arc::clone(&self.inner.confined);
-        let found = tokio::task::spawn_blocking(move || confined.file(&reach, &path))
-            .await
-            .map_err(|error| Fault::broken("finding a canvas document's file", error))??;
-        Ok((content.at(found.path), source(&by, &name, found.tree)))
+        let (within, asked) = (reach.clone(), path.clone());
+        let seen = self
+            .with_files(move |confined, _| confined.file(&within, &asked))
+            .await?;
+        let held = self.hold_saves_of(&seen.path).await?;
+        let found = self
+            .with_files(move |confined, _| confined.file(&reach, &path))
+            .await?;
+        Ok(Located {
+            content: content.at(found.path),
+            source: source(&by, &name, found.tree),
+            identity: Some(Identity::new(found.identity)),
+            held: Some(held),
+        })
     }
 }
 
-/// The canvas, as far as the caller may see it; sessions are not there yet.
-fn seen(db: &Rx<'_>, by: &Caller, scope: CanvasScope) -> Result<Sight> {
-    match scope {
-        CanvasScope::Room(room) => sight::room(db, by, room),
-        CanvasScope::Session(_) => Err(Refusal::NotFound(Thing::Session).into()),
-    }
+/// What is to be shown, with its file found.
+struct Located {
+    /// The content; its file is named without links.
+    content: Content,
+    /// Where the file came from.
+    source: Source,
+    /// Which file it is; `None` when it shows none.
+    identity: Option<Identity>,
+    /// Holds back saves of the file until it is bound.
+    held: Option<Locked>,
+}
+
+/// What a document is bound to that shows the file `identity`, when it was bound to `before`.
+fn bound(
+    db: &Rx<'_>,
+    document: &CanvasDocument,
+    before: Option<Binding>,
+    identity: Option<Identity>,
+    now: Moment,
+) -> Result<Option<Binding>> {
+    let (Some(identity), Some(path)) = (identity, document.content.path()) else {
+        return Ok(None);
+    };
+    let path = path.to_owned();
+    let Some(before) = before else {
+        let made_at = made_at(db, document.scope)?;
+        let first = Binding::first(document.id, path, identity, made_at, now);
+        return Ok(Some(first));
+    };
+    let lineage = files::lineage(db, &identity, std::slice::from_ref(&before.identity))?;
+    Ok(Some(before.renewed(path, &identity, &lineage, now)))
+}
+
+/// When the room or session of a canvas was made.
+fn made_at(db: &Rx<'_>, scope: CanvasScope) -> Result<Moment> {
+    let (made_at, thing) = match scope {
+        CanvasScope::Room(room) => (rooms::made_at(db, room)?, Thing::Room),
+        CanvasScope::Session(session) => (sessions::made_at(db, session)?, Thing::Session),
+    };
+    Ok(made_at.ok_or(Refusal::NotFound(thing))?)
+}
+
+/// Binds a document to the file it shows now.
+fn bind(tx: &mut Tx<'_>, kept: &mut Kept, identity: Option<Identity>, now: Moment) -> Result<()> {
+    let binding = bound(tx, &kept.document, kept.binding.take(), identity, now)?;
+    kept.document.bind(binding.as_ref());
+    canvas::bind(tx, kept.document.id, binding.as_ref())?;
+    kept.binding = binding;
+    Ok(())
 }
 
 fn existing(db: &Rx<'_>, scope: CanvasScope, id: DocumentId, now: Moment) -> Result<Kept> {
@@ -308,7 +376,7 @@ fn writable(
     id: DocumentId,
     now: Moment,
 ) -> Result<Kept> {
-    let sight = seen(db, by, scope)?;
+    let sight = sight::canvas(db, by, scope)?;
     let kept = existing(db, scope, id, now)?;
     sight.writable()?;
     Ok(kept)
@@ -336,11 +404,13 @@ fn reopen(
     by: &Caller,
     mut kept: Kept,
     content: Content,
+    identity: Option<Identity>,
     front: u64,
     now: Moment,
 ) -> Result<Opened> {
     rules::unhindered(kept.lock, by.author, now)?;
     kept.document.reopen(content, by.author, front, now);
+    bind(tx, &mut kept, identity, now)?;
     keep(tx, by, &kept, CanvasChange::Opened, now)?;
     Ok(Opened {
         document: kept.document,

@@ -6,7 +6,7 @@ use guildhall_domain::{
     events::Event,
     ids::{ApprovalId, AuthorId, SessionId},
     interactions::{
-        ApprovalState, Asked, Interaction, InteractionKind, Standing, Trigger, allowing,
+        ApprovalState, Asked, Card, Interaction, InteractionKind, Standing, Trigger, allowing,
     },
     limits,
     sessions::Session,
@@ -19,6 +19,8 @@ use guildhall_store::{
 };
 use guildhall_world::digests::{Action, Digests};
 use serde_json::Value;
+
+use crate::sessions;
 
 /// What becomes of an agent's ask.
 #[derive(Clone, Debug)]
@@ -63,6 +65,41 @@ pub(crate) fn open(
     {
         return Ok(opening);
     }
+    put(tx, session, asked, (card, digest), id, now)
+}
+
+/// Opens what a tool server asks in a turn of `session`. Nobody remembers what was said to it
+/// before, and it ends with whoever waits for it.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 4.4, "elicitation becomes a question of the session".
+pub(crate) fn open_of_server(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    asked: &Asked,
+    digests: &Digests,
+    id: ApprovalId,
+    now: Moment,
+) -> Result<Opening> {
+    let digest = digest(session, None, asked, digests)?;
+    let card = Card {
+        of_server: true,
+        ..asked.card(session, None)
+    };
+    put(tx, session, asked, (card, digest), id, now)
+}
+
+/// Writes the row of an ask, unless as many wait as may.
+fn put(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    asked: &Asked,
+    (card, digest): (Card, String),
+    id: ApprovalId,
+    now: Moment,
+) -> Result<Opening> {
     let (kind, tool_call_id) = (asked.kind(), asked.tool_call_id(id));
     let pending = ask_rows::pending_of(tx, session.id, now)?;
     let is_same_call = |row: &Standing| row.kind == kind && row.tool_call_id == tool_call_id;
@@ -157,7 +194,7 @@ pub(crate) fn withdraw_all(
 }
 
 /// Withdraws what an agent still asks although its turn is over; what waits without its agent,
-/// and what was granted, stays.
+/// and what was granted, stays. Answers the asks, for whoever waits for one.
 ///
 /// # Errors
 /// Faults.
@@ -166,9 +203,26 @@ pub(crate) fn withdraw_pending(
     session: SessionId,
     by: Option<AuthorId>,
     now: Moment,
-) -> Result<()> {
+) -> Result<Vec<ApprovalId>> {
+    let mut ended = Vec::new();
     for Whole { mut standing, .. } in ask_rows::attached(tx, Some(session))? {
         end(tx, &mut standing, by, now)?;
+        ended.push(standing.id);
+    }
+    Ok(ended)
+}
+
+/// Withdraws a question whose asker waits no longer; one that is over stays as it is.
+///
+/// # Errors
+/// Faults.
+pub(super) fn withdraw_one(tx: &mut Tx<'_>, id: ApprovalId, now: Moment) -> Result<()> {
+    let Some(Whole { mut standing, .. }) = ask_rows::by_id(tx, id)? else {
+        return Ok(());
+    };
+    if standing.state == ApprovalState::Pending {
+        end(tx, &mut standing, None, now)?;
+        sessions::recount(tx, standing.session_id, None, now)?;
     }
     Ok(())
 }
@@ -216,13 +270,18 @@ fn forget_unheard(
 }
 
 /// Lets a session's pending asks wait for a person without their agent, because its process or
-/// the server ended.
+/// the server ended. Questions of tool servers are withdrawn: the calls they came of are gone
+/// with the agent; answers which.
 ///
 /// # Errors
 /// Faults.
 ///
 /// Source: contract 3.8.2.
-pub(crate) fn detach_all(tx: &mut Tx<'_>, session: SessionId, now: Moment) -> Result<()> {
+pub(crate) fn detach_all(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    now: Moment,
+) -> Result<Vec<ApprovalId>> {
     detach(tx, Some(session), now)
 }
 
@@ -231,13 +290,21 @@ pub(crate) fn detach_all(tx: &mut Tx<'_>, session: SessionId, now: Moment) -> Re
 /// # Errors
 /// Faults.
 pub(crate) fn detach_every(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
-    detach(tx, None, now)
+    // Nobody waits yet who could be told.
+    detach(tx, None, now).map(drop)
 }
 
-fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Moment) -> Result<()> {
+fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Moment) -> Result<Vec<ApprovalId>> {
+    let mut withdrawn = Vec::new();
     for Whole { mut standing, card } in ask_rows::attached(tx, session)? {
         // One whose deadline has passed is the chore's.
         if !standing.is_open(now) {
+            continue;
+        }
+        if card.of_server {
+            end(tx, &mut standing, None, now)?;
+            sessions::recount(tx, standing.session_id, None, now)?;
+            withdrawn.push(standing.id);
             continue;
         }
         ask_rows::detach(tx, standing.id, now)?;
@@ -245,7 +312,7 @@ fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Moment) -> Result<()
         let interaction = standing.shown(card, now);
         tx.append(now, None, &Event::InteractionDetached { interaction })?;
     }
-    Ok(())
+    Ok(withdrawn)
 }
 
 /// Draws the pending card of a call anew when the agent says more of it, or something else.

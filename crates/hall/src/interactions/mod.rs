@@ -28,7 +28,8 @@ use tokio::sync::oneshot;
 
 pub use asking::Opening;
 pub(crate) use asking::{
-    detach_all, input_changed, open, pending_of, withdraw_all, withdraw_grants, withdraw_pending,
+    detach_all, input_changed, open, open_of_server, pending_of, withdraw_all, withdraw_grants,
+    withdraw_pending,
 };
 pub(crate) use deadlines::start;
 pub(crate) use waiting::Waiting;
@@ -341,9 +342,28 @@ impl Hall {
     /// Faults, and `Overloaded`.
     pub async fn agent_left(&self, session: SessionId) -> Result<()> {
         let now = self.now();
-        self.store()
+        let withdrawn = self
+            .store()
             .write(move |tx| detach_all(tx, session, now))
-            .await
+            .await?;
+        self.answer_withdrawn(session, &withdrawn);
+        Ok(())
+    }
+
+    /// Withdraws a question whose asker waits no longer, also where nobody waits for that.
+    pub(crate) fn asker_left(&self, id: ApprovalId) {
+        let (hall, now) = (self.clone(), self.now());
+        self.tasks().spawn("question withdrawn", now, async move {
+            let withdrawn = hall
+                .store()
+                .write(move |tx| asking::withdraw_one(tx, id, now));
+            if let Err(error) = withdrawn.await {
+                tracing::error!(
+                    ?error,
+                    "a question that nobody waits for could not be withdrawn"
+                );
+            }
+        });
     }
 
     /// Withdraws everything a session asks and was granted, in a transaction of its own, and
@@ -357,9 +377,7 @@ impl Hall {
             .store()
             .write(move |tx| withdraw_all(tx, session, by, now))
             .await?;
-        for id in withdrawn {
-            self.answer_agent(session, id, Answer::Cancelled);
-        }
+        self.answer_withdrawn(session, &withdrawn);
         Ok(())
     }
 }
@@ -437,7 +455,7 @@ fn tell_in_turn(
 }
 
 /// Opens the session of a decision again whose agent is gone, and tells it that it may repeat the
-/// call, or what was answered; a no opens nothing.
+/// call, or what was answered; a no opens nothing, and neither does what a tool server asked.
 fn reopen(
     tx: &mut Tx<'_>,
     row: &Standing,
@@ -446,6 +464,8 @@ fn reopen(
     now: Moment,
 ) -> Result<()> {
     let words = match (row.state, answer) {
+        // The agent did not ask; the answer would be words to it that nobody meant for it.
+        _ if card.of_server => return Ok(()),
         (ApprovalState::Granted, _) if card.opaque => rules::opaque_words().to_owned(),
         (ApprovalState::Granted, _) => rules::grant_words(&card.title),
         (ApprovalState::Consumed, Answer::Accepted(answers)) => {

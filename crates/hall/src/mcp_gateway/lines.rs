@@ -103,14 +103,15 @@ impl Up {
 #[derive(Debug, Default)]
 pub(crate) struct Askers {
     next: AtomicU64,
-    /// A std mutex, as all here: held for single look-ups and never over an await.
-    waiting: Mutex<HashMap<Tag, SessionId>>,
+    waiting: watch::Sender<HashMap<Tag, SessionId>>,
 }
 
 impl Askers {
     fn enter(self: &Arc<Self>, session: SessionId) -> Asker {
         let tag = self.next.fetch_add(1, Ordering::Relaxed);
-        held(&self.waiting).insert(tag, session);
+        self.waiting.send_modify(|waiting| {
+            waiting.insert(tag, session);
+        });
         Asker {
             tag,
             askers: Arc::clone(self),
@@ -119,13 +120,22 @@ impl Askers {
 
     /// The one session that all of these questions are of.
     pub(super) fn only(&self, tags: &[Tag]) -> Option<SessionId> {
-        let waiting = held(&self.waiting);
+        let waiting = self.waiting.borrow();
         let sessions: HashSet<SessionId> = tags
             .iter()
             .filter_map(|tag| waiting.get(tag).copied())
             .collect();
         let mut sessions = sessions.into_iter();
         sessions.next().filter(|_| sessions.next().is_none())
+    }
+
+    /// Waits until none of these questions is worked on any more.
+    pub(super) async fn left(&self, tags: &[Tag]) {
+        let mut waiting = self.waiting.subscribe();
+        let are_gone =
+            waiting.wait_for(|waiting| tags.iter().all(|tag| !waiting.contains_key(tag)));
+        // Its sender lives as long as this.
+        drop(are_gone.await);
     }
 }
 
@@ -144,14 +154,26 @@ impl Asker {
 
 impl Drop for Asker {
     fn drop(&mut self) {
-        held(&self.askers.waiting).remove(&self.tag);
+        self.askers.waiting.send_modify(|waiting| {
+            waiting.remove(&self.tag);
+        });
     }
 }
 
 /// All lines of this server.
 #[derive(Default)]
 pub(crate) struct Gateways {
+    /// A std mutex, as all here: held for single look-ups and never over an await.
     lines: Mutex<HashMap<Key, Line>>,
+}
+
+/// Why the client of a session has no use of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// It was cut, or is there again: handed over anew, it is of use.
+    Regainable,
+    /// It could not be reached, as far as is known: handed over anew, it would only fail again.
+    Unreached,
 }
 
 /// What is known of one entry's line.
@@ -161,7 +183,7 @@ struct Line {
     /// The sessions that use it; it ends with the last.
     users: HashSet<SessionId>,
     /// The sessions whose client has no use of it until it is handed over anew.
-    lost: HashSet<SessionId>,
+    lost: HashMap<SessionId, Lost>,
     failures: Failures,
     /// Whether it failed so often that it is left alone until the next turn.
     is_resting: bool,
@@ -206,11 +228,18 @@ impl Life {
 }
 
 impl Line {
+    fn is_well(&mut self) {
+        self.failures.forget();
+        self.is_resting = false;
+    }
+
     /// Ends what there is. Whoever used it has to be handed it anew.
     fn cut(&mut self, why: &Closed) {
         if let Some(cut) = self.life.cutting() {
             cut.send_replace(Some(why.clone()));
-            self.lost.extend(self.users.iter().copied());
+            let users = self.users.iter();
+            self.lost
+                .extend(users.map(|user| (*user, Lost::Regainable)));
         }
         self.life = Life::Gone;
     }
@@ -274,8 +303,7 @@ impl Gateways {
         let Some(mark) = line.life.mark() else {
             return false;
         };
-        line.failures.forget();
-        line.is_resting = false;
+        line.is_well();
         line.lifecycle = Some((mark, up.client.server().lifecycle));
         let up = up.clone();
         line.life = Life::Up { mark, up };
@@ -299,6 +327,13 @@ impl Gateways {
         line.is_resting
     }
 
+    /// The server was reached: what failed before counts no longer.
+    pub(super) fn reached(&self, key: &Key) {
+        if let Some(line) = held(&self.lines).get_mut(key) {
+            line.is_well();
+        }
+    }
+
     /// How many stand now.
     pub(super) fn open(&self) -> usize {
         let lines = held(&self.lines);
@@ -319,8 +354,8 @@ impl Gateways {
     pub(super) fn rested(&self, agent: AgentId) {
         let mut lines = held(&self.lines);
         for (_, line) in lines.iter_mut().filter(|(key, _)| key.agent == agent) {
-            if std::mem::take(&mut line.is_resting) {
-                line.failures.forget();
+            if line.is_resting {
+                line.is_well();
             }
         }
     }
@@ -337,17 +372,22 @@ impl Gateways {
         let mut lines = held(&self.lines);
         let line = lines.entry(key.clone()).or_default();
         line.users.insert(session);
-        line.lost.insert(session);
+        line.lost.insert(session, Lost::Unreached);
     }
 
-    /// Whether a session's client has no use of the server until it is handed over anew.
-    pub(super) fn is_lost(&self, key: &Key, session: SessionId) -> bool {
-        held(&self.lines)
-            .get(key)
-            .is_some_and(|line| line.lost.contains(&session))
+    /// Why a session's client has no use of the server until it is handed over anew; `None`
+    /// where it has.
+    pub(super) fn lost(&self, key: &Key, session: SessionId) -> Option<Lost> {
+        let lines = held(&self.lines);
+        let line = lines.get(key)?;
+        let lost = *line.lost.get(&session)?;
+        Some(match &line.life {
+            Life::Up { up, .. } if !up.is_over() => Lost::Regainable,
+            Life::Gone | Life::Starting { .. } | Life::Up { .. } => lost,
+        })
     }
 
-    /// The servers were handed to a session anew.
+    /// The servers are handed to a session anew.
     pub(super) fn handed(&self, session: SessionId) {
         for line in held(&self.lines).values_mut() {
             line.lost.remove(&session);
@@ -417,6 +457,8 @@ impl Up {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     fn session(byte: u8) -> SessionId {
@@ -478,14 +520,15 @@ mod tests {
         let lines = Gateways::default();
         start(&lines, 1, 1);
         lines.cut(&key(), &Closed::gone());
-        assert!(lines.is_lost(&key(), session(1)));
-        assert!(!lines.is_lost(&key(), session(2)));
+        let lost = |byte: u8| lines.lost(&key(), session(byte));
+        assert_eq!((lost(1), lost(2)), (Some(Lost::Regainable), None));
         lines.handed(session(1));
-        assert!(!lines.is_lost(&key(), session(1)));
+        assert_eq!(lost(1), None);
+        // What could not be reached is not handed over again and again.
         lines.ungreeted(&key(), session(2));
-        assert!(lines.is_lost(&key(), session(2)));
+        assert_eq!(lost(2), Some(Lost::Unreached));
         lines.greeted(&key(), session(2));
-        assert!(!lines.is_lost(&key(), session(2)));
+        assert_eq!(lost(2), None);
     }
 
     #[test]
@@ -497,6 +540,10 @@ mod tests {
         lines.rested(AgentId::from_bytes([9; 16]));
         assert!(lines.is_resting(&key()));
         lines.rested(AgentId::from_bytes([1; 16]));
+        assert!(!lines.is_resting(&key()) && !lines.failed(&key()));
+        assert!(!lines.failed(&key()) && lines.failed(&key()));
+        // Or until somebody reached it.
+        lines.reached(&key());
         assert!(!lines.is_resting(&key()) && !lines.failed(&key()));
     }
 
@@ -516,5 +563,18 @@ mod tests {
         let tag = one.number();
         drop(one);
         assert_eq!(askers.only(&[tag]), None);
+    }
+
+    #[tokio::test]
+    async fn an_asker_has_left_once_the_last_of_its_questions_is_answered() {
+        let askers = Arc::<Askers>::default();
+        let (one, other) = (askers.enter(session(1)), askers.enter(session(1)));
+        let tags = [one.number(), other.number()];
+        let mut left = std::pin::pin!(askers.left(&tags));
+        assert!(left.as_mut().now_or_never().is_none());
+        drop(one);
+        assert!(left.as_mut().now_or_never().is_none());
+        drop(other);
+        left.await;
     }
 }

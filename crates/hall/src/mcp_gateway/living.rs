@@ -9,8 +9,9 @@ use std::{
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use guildhall_domain::{limits, mcp_servers::Verdict, mcp_tools};
-use guildhall_world::mcp::{
-    self, Connected, Greeting, Hooks, Listing, McpError, Notices, Running, Target,
+use guildhall_world::{
+    mcp::{self, Connected, Greeting, Hooks, Listing, McpError, Notices, Running, Target},
+    programs::Sighting,
 };
 use tokio::{sync::watch, time::Instant};
 
@@ -131,7 +132,7 @@ impl Hall {
         key: &Key,
         greeting: Greeting,
     ) -> Result<(Up, Notices, Running), Closed> {
-        let target = self.line_target(entry, key).await?;
+        let (target, seen) = self.line_target(entry, key).await?;
         let askers = Arc::<Askers>::default();
         let hooks = Hooks {
             root: Some(entry.agent.cwd.clone().into()),
@@ -160,7 +161,7 @@ impl Hall {
             askers,
         };
         let listed = {
-            let mut listing = pin!(self.first_look(entry, &up, &notices));
+            let mut listing = pin!(self.first_look(entry, seen, &up, &notices));
             tokio::select! {
                 listed = &mut listing => listed,
                 // What is asked learns of the end by itself.
@@ -175,7 +176,13 @@ impl Hall {
     }
 
     /// Lists the tools of a new line, which counts as use.
-    async fn first_look(&self, entry: &Entry, up: &Up, notices: &Notices) -> Result<(), First> {
+    async fn first_look(
+        &self,
+        entry: &Entry,
+        seen: Option<Sighting>,
+        up: &Up,
+        notices: &Notices,
+    ) -> Result<(), First> {
         let pinned = entry.kept.server.pin.tools_sha256.as_deref();
         let is_pinned = |listing: &Listing| {
             let digest = mcp_tools::digest(&listing.tools).ok();
@@ -184,6 +191,12 @@ impl Hall {
         let changes = up.client.tools_changes();
         let listing = mcp::settled(&up.client, notices, is_pinned, CONNECT_WAIT).await;
         let listing = Arc::new(listing.map_err(First::Failed)?);
+        let connection = &entry.kept.server.connection;
+        match self.was_seen(&entry.agent, connection, seen).await {
+            Ok(true) => {}
+            Ok(false) => return Err(First::Closed(Closed::moved())),
+            Err(fault) => return Err(First::Closed(broken(&fault.into()))),
+        }
         match self
             .learn_of(entry, Learned::Listed(listing.tools.clone()))
             .await
@@ -198,19 +211,25 @@ impl Hall {
     }
 
     /// How the entry's server is reached, its program looked at right before it is started.
-    async fn line_target(&self, entry: &Entry, key: &Key) -> Result<Target, Closed> {
+    async fn line_target(
+        &self,
+        entry: &Entry,
+        key: &Key,
+    ) -> Result<(Target, Option<Sighting>), Closed> {
         let server = &entry.kept.server;
         let connection = &server.connection;
-        let program = self.program_of(&entry.agent, connection).await;
-        let program = program.map_err(|fault| broken(&fault.into()))?;
-        if connection.stdio().is_some() && server.pin.compare(program.as_ref()) != Verdict::Same {
+        let found = self.find_program(&entry.agent, connection).await;
+        let found = found.map_err(|fault| broken(&fault.into()))?;
+        let program = found.as_ref().map(|found| &found.program);
+        if connection.stdio().is_some() && server.pin.compare(program) != Verdict::Same {
             self.is_approved_program(entry, key).await?;
         }
+        let seen = found.as_ref().map(|found| found.sighting.clone());
         let bearer = self.mcp_bearer(entry.agent.id, server).await;
         let bearer = bearer.map_err(|error| broken(&error))?;
-        let target = self.target(&entry.agent, connection, (program, bearer));
+        let target = self.target(&entry.agent, connection, (found, bearer));
         let target = target.await.map_err(|fault| broken(&fault.into()))?;
-        target.ok_or_else(Closed::moved)
+        Ok((target.ok_or_else(Closed::moved)?, seen))
     }
 
     /// Notes that a server could not be reached.
@@ -229,6 +248,18 @@ impl Hall {
             }
         }
         closed
+    }
+
+    /// What is learned of a test that could not reach the server: once that happened as often as
+    /// may be, together with its uses.
+    pub(crate) fn tool_server_failed(&self, entry: &Entry, error: &McpError) -> Option<Learned> {
+        let has_often = self.inner.gateways.failed(&Key::of(entry));
+        has_often.then(|| Learned::FailedOften(Closed::of(entry, error).sentence))
+    }
+
+    /// A test reached the server: what failed before counts no longer.
+    pub(crate) fn tool_server_reached(&self, entry: &Entry) {
+        self.inner.gateways.reached(&Key::of(entry));
     }
 
     /// The tools of a line, seen to be the approved ones; others cut the entry off.

@@ -29,6 +29,7 @@ use self::{
 };
 use crate::{
     Hall,
+    approvals::Listening,
     mcp_servers::{Entry, Learned, Noted, session_of},
 };
 
@@ -46,6 +47,8 @@ pub struct Question {
     pub revision: Option<String>,
     /// Where progress goes, when the client wants to hear of it.
     pub progress: Option<mpsc::Sender<Progress>>,
+    /// Whether the client still waits for the answer.
+    pub listening: Listening,
 }
 
 /// What a client is answered.
@@ -91,6 +94,10 @@ impl Closed {
 
     fn gone() -> Self {
         Self::new("SERVER_NOT_FOUND", "There is no such tool server any more.")
+    }
+
+    fn unheard() -> Self {
+        Self::new("CANCELLED", "Whoever called is gone.")
     }
 
     fn moved() -> Self {
@@ -275,6 +282,7 @@ impl Hall {
             params,
             revision,
             progress,
+            mut listening,
         } = question;
         let tag = up.asked_by(visit.session);
         let asking = Asking {
@@ -285,6 +293,8 @@ impl Hall {
         let answer = tokio::select! {
             biased;
             closed = is_cut(up.cut.subscribe()) => return Err(closed),
+            // The server hears that it was cancelled.
+            () = listening.ended() => return Err(Closed::unheard()),
             answer = up.client.forward(&method, rules::asked(params), asking) => answer,
         };
         match answer {

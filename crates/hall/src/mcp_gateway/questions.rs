@@ -26,7 +26,7 @@ pub(super) fn to_people(hall: &Hall, entry: &Entry, askers: &Arc<Askers>) -> Eli
     let name = entry.kept.server.name.clone();
     Arc::new(move |elicitation: Elicitation| {
         let session = askers.only(&elicitation.tags);
-        let (hall, name) = (hall.clone(), name.clone());
+        let (hall, name, askers) = (hall.clone(), name.clone(), Arc::clone(&askers));
         Box::pin(async move {
             // Of which session it is nobody can say.
             let Some(session) = session else {
@@ -36,7 +36,12 @@ pub(super) fn to_people(hall: &Hall, entry: &Entry, askers: &Arc<Askers>) -> Eli
                 return Elicited::Cancel;
             };
             let message = format!("{name} asks: {message}");
-            match hall.put_to_person(session, message, questions).await {
+            let answer = tokio::select! {
+                answer = hall.put_to_person(session, message, questions) => answer,
+                // Whoever called is gone; a server may ask on all the same.
+                () = askers.left(&elicitation.tags) => Ok(Elicited::Cancel),
+            };
+            match answer {
                 Ok(answer) => answer,
                 Err(error) => {
                     tracing::warn!(?error, "a tool server's question could not be asked");
@@ -47,7 +52,23 @@ pub(super) fn to_people(hall: &Hall, entry: &Entry, askers: &Arc<Askers>) -> Eli
     })
 }
 
+/// A question that somebody waits for; dropped before it is over, it is withdrawn.
+struct Waited {
+    hall: Hall,
+    id: ApprovalId,
+    is_over: bool,
+}
+
+impl Drop for Waited {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.hall.asker_left(self.id);
+        }
+    }
+}
+
 impl Hall {
+    /// Asks in a session, and waits for the answer; dropped, the question is withdrawn.
     async fn put_to_person(
         &self,
         session: SessionId,
@@ -69,6 +90,11 @@ impl Hall {
         // Parked before its row is written, so that no decision finds nobody to tell.
         let id = Self::new_id(ApprovalId::from_bytes);
         let answer = self.inner.waiting.park(id);
+        let mut waited = Waited {
+            hall: self.clone(),
+            id,
+            is_over: false,
+        };
         let (digests, now) = (self.inner.digests.clone(), self.now());
         let opening = self
             .store()
@@ -77,7 +103,8 @@ impl Hall {
                 if !matches!(session.state, SessionState::Running | SessionState::Waiting) {
                     return Ok(Opening::Refused);
                 }
-                let opening = interactions::open(tx, &session, None, &asked, &digests, id, now)?;
+                let opening =
+                    interactions::open_of_server(tx, &session, &asked, &digests, id, now)?;
                 if matches!(opening, Opening::Asked(_)) {
                     sessions::recount(tx, session.id, None, now)?;
                 }
@@ -85,9 +112,12 @@ impl Hall {
             })
             .await?;
         if !matches!(opening, Opening::Asked(_)) {
+            waited.is_over = true;
             return Ok(Elicited::Cancel);
         }
-        Ok(match answer.await {
+        let answer = answer.await;
+        waited.is_over = true;
+        Ok(match answer {
             Ok(Answer::Accepted(_)) if is_link => Elicited::Accept(Value::Null),
             Ok(Answer::Accepted(values)) => Elicited::Accept(Value::Object(values)),
             Ok(Answer::Declined) => Elicited::Decline,

@@ -10,7 +10,7 @@ use guildhall_domain::{
 
 use super::{
     Visit,
-    lines::{Key, Mark},
+    lines::{Key, Lost, Mark},
 };
 use crate::{Hall, mcp_servers::Entry};
 
@@ -50,25 +50,29 @@ impl Hall {
         let mut over = HandedOver::default();
         for entry in self.enabled_entries(agent).await? {
             let server = &entry.kept.server;
-            let is_lost = gateways.is_lost(&Key::of(&entry), session);
-            match server.status {
-                Status::Ready => over.is_stale |= is_lost,
+            let lost = gateways.lost(&Key::of(&entry), session);
+            match (server.status, lost) {
+                (Status::Ready, Some(Lost::Regainable)) => over.is_stale = true,
                 // Handing it over once more would only fail again, and cost what the agent
                 // remembers where it cannot take a session up.
-                Status::Unknown | Status::Failing | Status::CommandMissing => {
-                    if is_lost {
-                        self.try_again(&entry, session);
-                    }
-                }
+                (
+                    Status::Ready | Status::Unknown | Status::Failing | Status::CommandMissing,
+                    Some(_),
+                ) => self.try_again(&entry, session),
+                (
+                    Status::Ready | Status::Unknown | Status::Failing | Status::CommandMissing,
+                    None,
+                ) => {}
                 // Until a person did something it would only be refused.
-                Status::NeedsSignIn | Status::NeedsApproval | Status::Disabled => continue,
+                (Status::NeedsSignIn | Status::NeedsApproval | Status::Disabled, _) => continue,
             }
             over.set.0.push((server.name.clone(), Mark::of(&entry)));
         }
         Ok(over)
     }
 
-    /// Notes that a session was handed its servers anew.
+    /// Notes that a session is handed its servers anew: said before it is, because some clients
+    /// greet them meanwhile, and what becomes of that counts.
     pub(crate) fn servers_handed(&self, session: SessionId) {
         self.inner.gateways.handed(session);
     }

@@ -33,7 +33,7 @@ use guildhall_store::{
 use guildhall_world::{mcp_discovered, seal::Seal};
 
 pub(crate) use self::{
-    noting::{Entry, Learned, Noted, ask, repinned},
+    noting::{Entry, Learned, Noted, Taken, repinned, take_over},
     preflight::session_of,
     queues::Queues,
 };
@@ -126,13 +126,13 @@ impl Hall {
         })
     }
 
-    /// What the agent's folder names; the file system is asked off the async threads.
-    async fn discovered(&self, agent: &Agent) -> Result<Discovered, Fault> {
+    /// What the agent's folder names.
+    async fn discovered(&self, agent: &Agent) -> Result<Discovered> {
         let folder = PathBuf::from(&agent.cwd);
         let data_dir = self.inner.data_dir.clone();
-        self.off_the_threads(move || {
+        self.with_files(move |_, _| {
             let shunned = data_dir.canonicalize().unwrap_or(data_dir);
-            mcp_discovered::read(&folder, &shunned)
+            Ok(mcp_discovered::read(&folder, &shunned))
         })
         .await
     }

@@ -3,7 +3,7 @@
 //! transitions"; 4.6, "Change seen".
 
 use guildhall_domain::{
-    Fault, Moment, Result,
+    Moment, Result,
     agents::Agent,
     approvals::{Approval, Capability},
     ids::{AgentId, AuthorId},
@@ -154,16 +154,12 @@ impl Hall {
                         Noted::Held(HeldBack::PinChanged)
                     }
                     Learned::Listed(tools) => {
-                        let approved = rows::tools(tx, agent.id, &name)?;
-                        match take_over(server, approved.as_deref(), tools, now)? {
-                            Ok(tools) => {
+                        match take_over(tx, &digests, &agent, server, tools, now)? {
+                            Taken::Over(tools) => {
                                 keep = tools;
                                 Noted::Fine
                             }
-                            Err(differing) => {
-                                ask(tx, &digests, &agent, server, &differing, now)?;
-                                Noted::Held(HeldBack::NeedsApproval)
-                            }
+                            Taken::Asked => Noted::Held(HeldBack::NeedsApproval),
                         }
                     }
                     Learned::Lapsed => {
@@ -183,29 +179,42 @@ impl Hall {
     }
 }
 
-type Taken = Result<Option<Vec<ToolDefinition>>, Differing>;
+/// What became of tools that were listed.
+pub(crate) enum Taken {
+    /// They count; those to be kept, where they are others than before.
+    Over(Option<Vec<ToolDefinition>>),
+    /// They are not the approved ones; the owner is asked.
+    Asked,
+}
 
-/// Takes the tools over that were listed, or says how they differ from the approved ones.
-fn take_over(
+/// Takes the tools over that an entry's server listed, or asks the owner where they are not those
+/// that were approved.
+pub(crate) fn take_over(
+    tx: &mut Tx<'_>,
+    digests: &Digests,
+    agent: &Agent,
     server: &mut McpServer,
-    approved: Option<&[ToolDefinition]>,
     tools: Vec<ToolDefinition>,
     now: Moment,
-) -> Result<Taken, Fault> {
-    if let Some(approved) = approved
+) -> Result<Taken> {
+    let approved = rows::tools(tx, agent.id, &server.name)?;
+    if let Some(approved) = &approved
         && mcp_tools::compare(approved, &tools).needs_approval()
     {
-        return Ok(Err(Differing::tools(approved, &tools)?));
+        let differing = Differing::tools(approved, &tools)?;
+        ask(tx, digests, agent, server, &differing, now)?;
+        return Ok(Taken::Asked);
     }
     let mut seen = Tested {
         tools: Some(tools),
         ..Tested::default()
     };
-    Ok(Ok(tested::listed(server, &mut seen, approved, now)?))
+    let keep = tested::listed(server, &mut seen, approved.as_deref(), now)?;
+    Ok(Taken::Over(keep))
 }
 
 /// Asks the owner whether the entry may go on as it is now.
-pub(crate) fn ask(
+fn ask(
     tx: &mut Tx<'_>,
     digests: &Digests,
     agent: &Agent,

@@ -15,7 +15,7 @@ use guildhall_domain::{
     },
 };
 use guildhall_store::{Rx, tokens};
-use guildhall_world::programs::Command;
+use guildhall_world::programs::{Command, Found, Sighting};
 use serde_json::{Value, json};
 
 use crate::Hall;
@@ -85,6 +85,19 @@ impl Hall {
         agent: &Agent,
         connection: &Connection,
     ) -> Result<Option<Program>, Fault> {
+        let found = self.find_program(agent, connection).await?;
+        Ok(found.map(|found| found.program))
+    }
+
+    /// The same with where it was found.
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub(crate) async fn find_program(
+        &self,
+        agent: &Agent,
+        connection: &Connection,
+    ) -> Result<Option<Found>, Fault> {
         let Some(stdio) = connection.stdio().cloned() else {
             return Ok(None);
         };
@@ -106,6 +119,24 @@ impl Hall {
             })
         })
         .await
+    }
+
+    /// Whether a program that was started is the one that was looked at right before: nothing
+    /// holds a file in its place between the two. An address, without a sighting, always is.
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub(crate) async fn was_seen(
+        &self,
+        agent: &Agent,
+        connection: &Connection,
+        seen: Option<Sighting>,
+    ) -> Result<bool, Fault> {
+        let Some(seen) = seen else {
+            return Ok(true);
+        };
+        let found = self.find_program(agent, connection).await?;
+        Ok(found.is_some_and(|found| found.sighting == seen))
     }
 }
 

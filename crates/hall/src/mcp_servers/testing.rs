@@ -9,7 +9,7 @@ use guildhall_domain::{
     callers::ForAgent,
     limits,
     mcp_servers::{
-        Connection, HeldBack, McpServer, Program, Remote, Stdio, Tested, Verdict,
+        Connection, HeldBack, McpServer, Remote, Stdio, Tested, Verdict,
         connection::Values,
         tested::{self, without_values},
     },
@@ -18,6 +18,7 @@ use guildhall_domain::{
 use guildhall_world::{
     mcp::{self, Address, Bearer, Checked, Greeting, Hooks, McpError, Target},
     outgoing::Outgoing,
+    programs::Found,
 };
 
 use super::{Entry, Learned, Noted};
@@ -141,9 +142,10 @@ impl Hall {
 
     async fn reach(&self, entry: &Entry) -> Result<(Tested, Option<Learned>)> {
         let (agent, server) = (&entry.agent, &entry.kept.server);
-        let program = self.program_of(agent, &server.connection).await?;
+        let found = self.find_program(agent, &server.connection).await?;
         if server.connection.stdio().is_some() {
-            match (server.pin.compare(program.as_ref()), &program) {
+            let program = found.as_ref().map(|found| &found.program);
+            match (server.pin.compare(program), program) {
                 (Verdict::Same, _) => {}
                 (Verdict::Missing, _) | (_, None) => return Ok(missing()),
                 (Verdict::Unseen | Verdict::Differs, Some(program)) => {
@@ -152,8 +154,9 @@ impl Hall {
                 }
             }
         }
+        let seen = found.as_ref().map(|found| found.sighting.clone());
         let bearer = self.mcp_bearer(agent.id, server).await?;
-        let target = self.target(agent, &server.connection, (program, bearer));
+        let target = self.target(agent, &server.connection, (found, bearer));
         let Some(target) = target.await? else {
             return Ok(missing());
         };
@@ -161,15 +164,24 @@ impl Hall {
         let Checked {
             tools, duration, ..
         } = check(&target, agent, within).await;
+        if !self.was_seen(agent, &server.connection, seen).await? {
+            let why = "The program was changed while it was started; try again.";
+            return Ok((Tested::failed("CHANGED", why), None));
+        }
         let (tested, learned) = match tools {
             Ok(tools) => {
+                self.tool_server_reached(entry);
                 let tested = Tested {
                     tools: Some(tools.clone()),
                     ..Tested::default()
                 };
                 (tested, Some(Learned::Listed(tools)))
             }
-            Err(error) => failed(server, &error),
+            Err(error) => {
+                let (tested, learned) = failed(server, &error);
+                let counted = || self.tool_server_failed(entry, &error);
+                (tested, learned.or_else(counted))
+            }
         };
         Ok((
             Tested {
@@ -185,10 +197,10 @@ impl Hall {
         &self,
         agent: &Agent,
         connection: &Connection,
-        (program, bearer): (Option<Program>, Option<String>),
+        (found, bearer): (Option<Found>, Option<String>),
     ) -> Result<Option<Target>, Fault> {
-        Ok(match (connection, program) {
-            (Connection::Stdio(stdio), Some(program)) => Some(self.process(agent, stdio, program)),
+        Ok(match (connection, found) {
+            (Connection::Stdio(stdio), Some(found)) => Some(self.process(agent, stdio, found)),
             (Connection::Stdio(_), None) => None,
             (Connection::Http(remote), _) => {
                 Some(Target::Http(self.address(remote, bearer).await?))
@@ -197,12 +209,14 @@ impl Hall {
         })
     }
 
-    fn process(&self, agent: &Agent, stdio: &Stdio, program: Program) -> Target {
+    fn process(&self, agent: &Agent, stdio: &Stdio, found: Found) -> Target {
         let own = revealed(&stdio.env);
         let of_agent = self.environment_of(agent).into_iter();
         let kept = of_agent.filter(|(name, _)| !own.iter().any(|(other, _)| other == name));
         Target::Stdio {
-            program: program.executable_path.into(),
+            // The very file that was looked at, called as whoever follows the link calls it.
+            program: found.program.executable_path.into(),
+            name: Some(found.place),
             args: stdio.args.clone(),
             env: kept.chain(own.iter().cloned()).collect(),
             cwd: PathBuf::from(&agent.cwd),

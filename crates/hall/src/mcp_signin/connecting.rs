@@ -5,8 +5,7 @@ use guildhall_domain::{
     Moment, Result,
     ids::{AuthorId, MessageId, SessionId},
     mcp_servers::{
-        AuthClientOrigin, AuthKind, AuthStatus, Differing, McpServer, Status, Tested, Trigger,
-        next as next_status, tested,
+        AuthClientOrigin, AuthKind, AuthStatus, McpServer, Status, Trigger, next as next_status,
     },
     mcp_signin::Step,
     mcp_tools::ToolDefinition,
@@ -21,7 +20,7 @@ use guildhall_world::{digests::Digests, seal::Seal};
 
 use super::{Finished, end, rewrite, secrets::Granted};
 use crate::{
-    mcp_servers,
+    mcp_servers::{self, Taken},
     sessions::{NewMessage, Rank, enqueue},
 };
 
@@ -49,29 +48,23 @@ pub(super) fn connect(
     server.connection = server.connection.clone().wanting(Some(AuthKind::Oauth2));
     server.auth_status = Some(AuthStatus::Connected);
     server.auth_client_origin = Some(origin);
-    let mut found = Tested {
-        tools: Some(tools.clone()),
-        ..Tested::default()
-    };
-    let approved = server_rows::tools(tx, agent, &name)?;
-    let pinned = tested::listed(server, &mut found, approved.as_deref(), now)?;
-    if found.pin_changed {
-        // What it has for those who signed in, nobody has approved.
-        let differing = Differing::tools(&approved.unwrap_or_default(), &tools)?;
-        let agent = mcp_servers::registered(tx, agent)?;
-        mcp_servers::ask(tx, digests, &agent, server, &differing, now)?;
-    } else {
+    kept.flow.tool_count = u32::try_from(tools.len()).ok();
+    let registered = mcp_servers::registered(tx, agent)?;
+    // What it has for those who signed in, nobody may have approved.
+    let taken = mcp_servers::take_over(tx, digests, &registered, server, tools, now)?;
+    if matches!(taken, Taken::Over(_)) {
         signed_in(server);
     }
-    kept.flow.tool_count = found
-        .tools
-        .as_ref()
-        .and_then(|it| u32::try_from(it.len()).ok());
     rewrite(tx, seal, agent, (standing, after), now)?;
-    if let Some(tools) = pinned {
-        server_rows::set_tools(tx, agent, &name, &tools)?;
-    }
-    let session = kept.flow.session_id.filter(|_| !found.pin_changed);
+    let session = match taken {
+        Taken::Asked => None,
+        Taken::Over(keep) => {
+            if let Some(tools) = keep {
+                server_rows::set_tools(tx, agent, &name, &tools)?;
+            }
+            kept.flow.session_id
+        }
+    };
     end(tx, kept, Step::Connected, now)?;
     let woken = tell(tx, session, name.as_str(), (message, now))?;
     Ok((Finished::Connected(name.as_str().to_owned()), woken))

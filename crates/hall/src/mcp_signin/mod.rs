@@ -17,7 +17,7 @@ use guildhall_domain::{
     events::Event,
     ids::{AgentId, FlowId, SessionId},
     limits,
-    mcp_servers::{AuthClientOrigin, AuthStatus, McpServer, tested},
+    mcp_servers::{AuthClientOrigin, AuthStatus, McpServer, Status, tested},
     mcp_signin::{
         Failure, Flow, NewClient, Phase, Step, address, disclosure, metadata::Challenge, next,
     },
@@ -140,7 +140,10 @@ impl Hall {
                             expires_at: None,
                         });
                     }
+                    let mut session = session;
                     for older in rows::open_flows(tx, id, &name)? {
+                        // Whoever asked first still wants to hear of the end.
+                        session = session.or(older.flow.session_id);
                         fail(tx, older, Failure::Superseded, now)?;
                     }
                     let flow = Flow {
@@ -189,11 +192,11 @@ impl Hall {
             return Ok(Checked::Refused(wider.scope));
         }
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
-        let checked = self.ask_with(agent, &server.connection, bearer, within);
-        let wanted = match checked.await? {
+        let asking = self.ask_with(agent, &server.connection, bearer.clone(), within);
+        let wanted = match asking.await? {
             Ok(_) => return Ok(Checked::Accepted),
             Err(McpError::NeedsAuth { www_authenticate }) => {
-                self.forget_tokens(agent.id, server).await?;
+                self.forget_tokens(agent.id, server, Some(bearer)).await?;
                 www_authenticate
             }
             Err(McpError::InsufficientScope { www_authenticate }) => Some(www_authenticate),
@@ -259,7 +262,7 @@ impl Hall {
             })
             .await?;
         let server = seen.value.server;
-        let granted = self.forget_tokens(id, &server).await?;
+        let granted = self.forget_tokens(id, &server, None).await?;
         let was_signed_in = granted.is_some();
         self.revoke_later(&server, granted);
         Ok(was_signed_in)
@@ -450,7 +453,13 @@ fn take_again(
 
 /// An entry without tokens; `had_some` says whether it had any.
 fn signed_out(server: &mut McpServer, had_some: bool) {
-    if had_some || server.auth_status == Some(AuthStatus::Connected) {
+    if !had_some && server.auth_status != Some(AuthStatus::Connected) {
+        return;
+    }
+    if server.status == Status::NeedsApproval {
+        // What a person has to look at stays that: the question still stands.
+        server.auth_status = Some(AuthStatus::NeedsAuth);
+    } else {
         tested::wants_sign_in(server, None);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -20,6 +20,8 @@ use super::{
 };
 use crate::{Hall, mcp_servers};
 
+/// How long nobody asks again after nobody answered, so that not everybody waits in vain in turn.
+const PAUSE_S: i64 = 30;
 /// How long is waited before an unanswered refresh is tried again, the first time.
 const BACK_OFF: Duration = Duration::from_secs(1);
 
@@ -31,15 +33,36 @@ type Turn = Arc<tokio::sync::Mutex<()>>;
 pub struct Refreshing {
     /// A std mutex: held for single look-ups and never over an await.
     entries: Mutex<HashMap<(AgentId, String), Turn>>,
+    /// Of which nobody answered, and until when that counts.
+    unanswered: Mutex<HashMap<(AgentId, String), Moment>>,
 }
 
 impl Refreshing {
     /// The turn of those who want the token of an entry replaced.
     fn of(&self, agent: AgentId, server: &McpServer) -> Turn {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = held(&self.entries);
         entries.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(entries.entry((agent, server.name.folded())).or_default())
     }
+
+    /// Nobody answered at `now`.
+    fn nobody_answered(&self, agent: AgentId, server: &McpServer, now: Moment) {
+        let mut unanswered = held(&self.unanswered);
+        unanswered.retain(|_, until| now < *until);
+        let until = now.plus_seconds(PAUSE_S);
+        unanswered.insert((agent, server.name.folded()), until);
+    }
+
+    /// Whether nobody is to be asked yet, because nobody answered a moment ago.
+    fn is_paused(&self, agent: AgentId, server: &McpServer, now: Moment) -> bool {
+        let unanswered = held(&self.unanswered);
+        let until = unanswered.get(&(agent, server.name.folded()));
+        until.is_some_and(|until| now < *until)
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is known of an entry's token.
@@ -120,22 +143,38 @@ impl Hall {
             if ends.is_some_and(|ends| ends > self.now()) {
                 return Ok(Some(granted.tokens.access));
             }
-            self.forget_tokens(agent, server).await?;
-            return Ok(None);
+            self.forget_tokens(agent, server, Some(granted.tokens.access))
+                .await?;
+            return self.standing_token(agent, server).await;
         };
+        let began = granted.tokens.access.clone();
+        let refreshing = &self.inner.refreshing;
+        if refreshing.is_paused(agent, server, self.now()) {
+            return Ok(Some(began));
+        }
         match self.refreshed(server, &granted, &refresh).await {
             Ok(tokens) => {
                 let granted = granted.rotated(tokens);
-                let token = granted.tokens.access.clone();
-                let is_kept = self.keep(agent, server, granted).await?;
-                Ok(is_kept.then_some(token))
+                self.keep(agent, server, (began, granted)).await?;
             }
             Err(RefreshError::Rejected) => {
-                self.forget_tokens(agent, server).await?;
-                Ok(None)
+                self.forget_tokens(agent, server, Some(began)).await?;
             }
-            Err(RefreshError::Unreachable) => Ok(Some(granted.tokens.access)),
+            Err(RefreshError::Unreachable) => {
+                refreshing.nobody_answered(agent, server, self.now());
+                return Ok(Some(began));
+            }
         }
+        self.standing_token(agent, server).await
+    }
+
+    /// The token that is kept now, however long it counts.
+    async fn standing_token(&self, agent: AgentId, server: &McpServer) -> Result<Option<String>> {
+        Ok(match self.known_token(agent, server).await? {
+            Known::None => None,
+            Known::Fresh(token) => Some(token),
+            Known::Stale(granted, _) => Some(granted.tokens.access),
+        })
     }
 
     async fn refreshed(
@@ -165,34 +204,42 @@ impl Hall {
         }
     }
 
-    /// Keeps what a refresh brought; answers whether the entry is still the one it was for.
-    async fn keep(&self, agent: AgentId, server: &McpServer, new: Granted) -> Result<bool> {
+    /// Keeps what a refresh brought, unless the token it began with is not the one that stands
+    /// any more: somebody signed out, or in anew, meanwhile.
+    async fn keep(
+        &self,
+        agent: AgentId,
+        server: &McpServer,
+        (began, new): (String, Granted),
+    ) -> Result<()> {
         let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
         self.store()
             .write(move |tx| {
                 let of = (agent, &server.name);
                 let Some(before) = rows::find(tx, agent, &server.name)? else {
-                    return Ok(false);
+                    return Ok(());
                 };
-                if granted_by(&seal, of, &server, &before).is_none() {
-                    return Ok(false);
+                let standing = granted_by(&seal, of, &server, &before);
+                if standing.is_none_or(|it| it.tokens.access != began) {
+                    return Ok(());
                 }
                 let kept = Kept {
                     access: Some(new.close(&seal, of)?),
                     expires_at: new.ends(now),
                     ..before
                 };
-                rows::put(tx, agent, &server.name, &kept)?;
-                Ok(true)
+                rows::put(tx, agent, &server.name, &kept)
             })
             .await
     }
 
     /// Forgets the tokens of an entry, which wants a sign-in then; answers them, to be given back.
+    /// With `only` that one alone: one that took its place meanwhile stays.
     pub(super) async fn forget_tokens(
         &self,
         agent: AgentId,
         server: &McpServer,
+        only: Option<String>,
     ) -> Result<Option<Granted>> {
         let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
         let name = server.name.clone();
@@ -202,6 +249,13 @@ impl Hall {
                 let of = (agent, &server.name);
                 let standing = mcp_servers::existing(tx, &seal, agent, Some(&server.name))?;
                 let granted = granted(tx, &seal, of, &standing.server)?;
+                let is_other = |only: String| {
+                    let access = granted.as_ref().map(|granted| &granted.tokens.access);
+                    access.is_some_and(|access| *access != only)
+                };
+                if only.is_some_and(is_other) {
+                    return Ok(None);
+                }
                 let before = rows::find(tx, agent, &server.name)?;
                 let had_some = before.as_ref().is_some_and(|kept| kept.access.is_some());
                 if let Some(before) = before {
@@ -215,11 +269,13 @@ impl Hall {
                 let mut after = standing.clone();
                 signed_out(&mut after.server, had_some);
                 rewrite(tx, &seal, agent, (standing, after), now)?;
-                Ok(granted)
+                Ok(Some(granted))
             })
             .await?;
-        self.tool_server_signed_out(agent, &name);
-        Ok(forgotten)
+        if forgotten.is_some() {
+            self.tool_server_signed_out(agent, &name);
+        }
+        Ok(forgotten.flatten())
     }
 
     /// The tokens of an entry, before it goes.

@@ -80,7 +80,7 @@ fn may_pass(error: &Error) -> bool {
     match error {
         Error::Fault(fault) => match fault.kind {
             FaultKind::StorageFull | FaultKind::Unavailable => true,
-            FaultKind::Broken => false,
+            FaultKind::Broken | FaultKind::FileIo | FaultKind::FileSave => false,
         },
         Error::Refusal(refusal) => matches!(refusal, guildhall_domain::Refusal::Overloaded),
         Error::Repeated(_) => false,
@@ -247,7 +247,7 @@ impl Hall {
                 .store()
                 .write(move |tx| turn::break_off(tx, id, why, now));
             match given_up.await {
-                Ok(()) => return,
+                Ok(withdrawn) => return self.answer_withdrawn(id, &withdrawn),
                 Err(error) => tracing::error!(?error, "a session could not be given up"),
             }
         }

@@ -13,8 +13,8 @@ use guildhall_domain::{
 };
 use guildhall_store::{Rx, Seen, Tx, messages, messages::Waiting, sessions, turns};
 
-use super::{again, find, preview, require_open, title_of, touch};
-use crate::{Hall, interactions, repeats::Once};
+use super::{again, preview, require_open, title_of, touch};
+use crate::{Hall, interactions, repeats::Once, sight};
 
 /// Where a message stands in the queue of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let found = find(tx, &by, session)?;
+                    let found = sight::session(tx, &by, session)?;
                     require_open(&found)?;
                     let message = NewMessage {
                         id,
@@ -122,7 +122,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                find(db, &by, session)?;
+                sight::session(db, &by, session)?;
                 let mut messages = messages::page(db, session, before, limit + 1)?;
                 let older = messages.len().saturating_sub(limit as usize);
                 messages.drain(..older);
@@ -142,7 +142,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                find(db, &by, session)?;
+                sight::session(db, &by, session)?;
                 messages::queue(db, session)
             })
             .await
@@ -164,7 +164,7 @@ impl Hall {
         let queue = self
             .store()
             .write(move |tx| {
-                let found = find(tx, &by, session)?;
+                let found = sight::session(tx, &by, session)?;
                 let (place, _) = waiting(tx, session, message)?;
                 messages::reword(tx, message, &content)?;
                 sessions::hold(tx, session, false)?;
@@ -196,7 +196,7 @@ impl Hall {
         let queue = self
             .store()
             .write(move |tx| {
-                let found = find(tx, &by, session)?;
+                let found = sight::session(tx, &by, session)?;
                 let (place, message) = waiting(tx, session, message)?;
                 remove(tx, &message, place, Some(by.author), now)?;
                 sessions::hold(tx, session, false)?;
@@ -236,7 +236,7 @@ impl Hall {
             .write(move |tx| {
                 let mut ended = Vec::new();
                 let outcome = once.run(tx, now, |tx| {
-                    let found = find(tx, &by, session)?;
+                    let found = sight::session(tx, &by, session)?;
                     let removed = if keep_queue {
                         0
                     } else {

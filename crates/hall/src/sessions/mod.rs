@@ -17,7 +17,7 @@ mod turn;
 
 use guildhall_domain::{
     Moment, Refusal, Result,
-    callers::{AnyCaller, Caller, Gate, Human, Identity},
+    callers::{AnyCaller, Caller, Gate, Human},
     events::{ChangedBy, Event},
     ids::{ApprovalId, AuthorId, RoomId, SessionId},
     interactions::Answer,
@@ -151,7 +151,7 @@ impl Hall {
         let by = *by.caller();
         let found = self
             .store()
-            .read(move |db| revised(db, find(db, &by, id)?))
+            .read(move |db| revised(db, sight::session(db, &by, id)?))
             .await;
         self.or_of_terminal(by, id, found, terminal::as_it_is).await
     }
@@ -194,7 +194,7 @@ impl Hall {
         patch: &SessionPatch,
         now: Moment,
     ) -> Result<Revised<Session>> {
-        let before = find(tx, by, id)?;
+        let before = sight::session(tx, by, id)?;
         let (model, effort) = (patch.model.as_deref(), patch.effort.as_deref());
         require_offered(tx, self.runtimes(), &before.runtime, model, effort)?;
         let mut is_allowed = false;
@@ -245,7 +245,7 @@ impl Hall {
         let closed = self
             .store()
             .write(move |tx| {
-                let session = find(tx, &by, id)?;
+                let session = sight::session(tx, &by, id)?;
                 precondition.check(sessions::rev(tx, id)?)?;
                 let (session, ended) = close(tx, session, Some(by.author), now)?;
                 Ok((revised(tx, session)?, ended))
@@ -255,6 +255,7 @@ impl Hall {
         self.answer_withdrawn(id, &ended);
         self.inner.live.close(id);
         self.forget_session(closed.value.agent_id, id);
+        self.unshare_browser_of(id).await;
         Ok(closed)
     }
 
@@ -326,18 +327,6 @@ impl Hall {
             self.answer_agent(session, *ask, Answer::Cancelled);
         }
     }
-}
-
-/// The session, as far as the caller may know of it.
-///
-/// # Errors
-/// `NotFound`.
-pub(crate) fn find(db: &Rx<'_>, by: &Caller, id: SessionId) -> Result<Session> {
-    let found = sessions::by_id(db, id)?.filter(|session| match by.identity {
-        Identity::Owner | Identity::Person(_) => true,
-        Identity::Agent(agent) => session.agent_id == agent,
-    });
-    Ok(found.ok_or(Refusal::NotFound(Thing::Session))?)
 }
 
 /// Writes a session's change and tells of it; answers it with its counts as they are now.

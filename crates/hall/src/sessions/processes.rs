@@ -54,6 +54,8 @@ pub(super) struct Process {
 #[derive(Default)]
 struct Seats {
     by_session: HashMap<SessionId, Seat>,
+    /// The session that took its seat last.
+    newest: Option<SessionId>,
     /// The sessions that were to be opened here, whose tokens end with the process.
     known: HashSet<SessionId>,
     /// The tokens of the sessions that are open here: servers that come later get the same.
@@ -113,6 +115,11 @@ impl Process {
         lock(&self.seats).by_session.get(&session).cloned()
     }
 
+    /// Whether no other session took a seat after this one.
+    pub(super) fn is_newest(&self, session: SessionId) -> bool {
+        lock(&self.seats).newest == Some(session)
+    }
+
     /// Whether it may be given turns: its end did not begin.
     pub(super) fn is_usable(&self) -> bool {
         self.link.is_usable() && self.ended.borrow().is_none()
@@ -147,7 +154,9 @@ impl Process {
 
     /// Notes what is set in a session.
     pub(super) fn take_seat(&self, session: SessionId, seat: Seat) {
-        lock(&self.seats).by_session.insert(session, seat);
+        let mut seats = lock(&self.seats);
+        seats.by_session.insert(session, seat);
+        seats.newest = Some(session);
     }
 
     /// Changes what is known of a session that is open here, so that what comes from elsewhere

@@ -126,11 +126,16 @@ impl Hall {
             .read(move |db| Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?));
         let agent = agent.await.map_err(said)?.value;
         let profile = self.runtimes().find(&session.runtime);
-        let usage_scope = profile.map_err(|refusal| said(refusal.into()))?.usage_scope;
+        let profile = profile.map_err(|refusal| said(refusal.into()))?;
         let process = self.process_in(&place, &agent).await?;
         let servers = self.servers_for(&agent, session.id).await.map_err(said)?;
+        // Where it cannot take the session up, a list of tools is not worth its memory.
+        let can_reopen = process.facts.load_session || process.facts.resume_session;
+        let is_stale = servers.is_stale || can_reopen && self.is_browser_list_stale(session.id);
+        // What another session was handed later would act in its name.
+        let is_overlaid = profile.shares_servers && !process.is_newest(session.id);
         let (native, inbox) = match process.seat(session.id) {
-            Some(seat) if seat.handed == servers.set && !servers.is_stale => {
+            Some(seat) if seat.handed == servers.set && !is_stale && !is_overlaid => {
                 let inbox = process.listen(session.id, &seat.native);
                 (seat.native, inbox)
             }
@@ -144,7 +149,7 @@ impl Hall {
             session: session.id,
             native,
             author: agent.author_id,
-            usage_scope,
+            usage_scope: profile.usage_scope,
             applied: Applied::of(session, None),
             inbox,
             process,
@@ -221,6 +226,8 @@ impl Hall {
             how,
             mcp_servers: mcp_servers.clone(),
         };
+        self.servers_handed(session.id);
+        self.forget_browser_list(session.id);
         let resumed = if !known.is_empty() && can_resume {
             link.open(ask(How::Resume(known.clone()))).await.ok()
         } else {
@@ -257,7 +264,6 @@ impl Hall {
             ..Seat::default()
         };
         process.take_seat(session.id, seat);
-        self.servers_handed(session.id);
         if let Some(commands) = process.early_commands(&opened.session) {
             let noted =
                 self.note_agent_commands(session.id, &session.runtime, &session.cwd, commands);

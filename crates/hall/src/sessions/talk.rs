@@ -392,21 +392,24 @@ impl Talk {
         self.write().await?;
         if !why.is_empty() {
             let (session, now, why) = (self.job.session.id, self.hall.now(), why.clone());
-            self.hall
+            let withdrawn = self
+                .hall
                 .insist(move |tx| {
                     let session = again(tx, session)?;
                     if !matches!(session.state, SessionState::Running | SessionState::Waiting) {
-                        return Ok(());
+                        return Ok(Vec::new());
                     }
-                    interactions::withdraw_all(tx, session.id, None, now)?;
+                    let withdrawn = interactions::withdraw_all(tx, session.id, None, now)?;
                     let stopping = Session {
                         state: SessionState::Cancelling,
                         state_reason: why.clone(),
                         ..session
                     };
-                    touch(tx, stopping, None, now).map(|_| ())
+                    touch(tx, stopping, None, now)?;
+                    Ok(withdrawn)
                 })
                 .await?;
+            self.hall.answer_withdrawn(session, &withdrawn);
         }
         self.stopping = Some((Instant::now(), why));
         self.applying = None;
@@ -487,9 +490,11 @@ impl Talk {
             return Ok(self.end(TurnOutcome::Cancelled, ""));
         }
         let (session, now) = (self.job.session.id, self.hall.now());
-        self.hall
+        let withdrawn = self
+            .hall
             .insist(move |tx| interactions::detach_all(tx, session, now))
             .await?;
+        self.hall.answer_withdrawn(session, &withdrawn);
         Ok(self.end(TurnOutcome::Interrupted, why))
     }
 
@@ -497,15 +502,21 @@ impl Talk {
     async fn conclude(mut self, end: End) -> Told<()> {
         let writing = self.answer.take();
         let (job, turn, now) = (self.job.clone(), self.turn, self.hall.now());
-        self.hall
+        let session = job.session.id;
+        let withdrawn = self
+            .hall
             .insist(move |tx| {
                 writing.clone().write(tx, now)?;
+                let mut withdrawn = Vec::new();
                 if end.outcome != TurnOutcome::Interrupted {
-                    interactions::withdraw_pending(tx, job.session.id, None, now)?;
+                    withdrawn = interactions::withdraw_pending(tx, session, None, now)?;
                 }
-                turn::finish(tx, &job, turn, end.clone(), now)
+                turn::finish(tx, &job, turn, end.clone(), now)?;
+                Ok(withdrawn)
             })
             .await?;
+        // Also what no agent waits for, but a tool server.
+        self.hall.answer_withdrawn(session, &withdrawn);
         for (id, decision) in self.undelivered {
             self.hall.undelivered(id, decision).await;
         }

@@ -3,7 +3,7 @@
 use guildhall_domain::{
     Moment, Result,
     events::Event,
-    ids::{SessionId, SessionTurnId},
+    ids::{ApprovalId, SessionId, SessionTurnId},
     sessions::{Session, SessionState, TurnOutcome},
     transcript::MessageState,
     usage::{Cost, Meter, Tokens, Usage, UsageScope},
@@ -265,12 +265,18 @@ pub(super) fn interrupt(
 
 /// Ends what a session has at work although nobody works on it any more, because its turn broke
 /// off on our side: what a person was asked stays asked, what waits goes on when a person acts.
-pub(super) fn break_off(tx: &mut Tx<'_>, id: SessionId, why: &str, now: Moment) -> Result<()> {
+/// Answers the asks that ended all the same.
+pub(super) fn break_off(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    why: &str,
+    now: Moment,
+) -> Result<Vec<ApprovalId>> {
     let session = again(tx, id)?;
     if !session.state.is_busy() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    interactions::detach_all(tx, id, now)?;
+    let withdrawn = interactions::detach_all(tx, id, now)?;
     interrupt(tx, &session, TurnOutcome::Interrupted, now)?;
     if messages::queued(tx, id)? > 0 {
         sessions::hold(tx, id, true)?;
@@ -280,7 +286,8 @@ pub(super) fn break_off(tx: &mut Tx<'_>, id: SessionId, why: &str, now: Moment) 
         state_reason: why.to_owned(),
         ..again(tx, id)?
     };
-    touch(tx, failed, None, now).map(|_| ())
+    touch(tx, failed, None, now)?;
+    Ok(withdrawn)
 }
 
 /// Ends a turn's rows and tells of it; answers what the session used, `None` when the turn had

@@ -11,8 +11,8 @@ mod reader;
 use std::sync::Arc;
 
 use guildhall_domain::{
-    Refusal, Result,
-    callers::{AnyCaller, Caller, Gate, Identity},
+    Refusal, Result, browser,
+    callers::{AnyCaller, Caller, Gate, Identity, OwnerHere},
     canvas::CanvasDocument,
     entries::EntriesPage,
     events::Scope,
@@ -27,7 +27,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{Rx, agents, events::Stored, messages::Waiting};
 
-use crate::{Hall, sessions, sight};
+use crate::{Hall, sight};
 
 pub use open::{Open, StreamLimits};
 pub use reader::Stream;
@@ -80,6 +80,8 @@ pub struct StreamAsk {
     pub cursor: Cursor,
     /// The log the cursor belongs to, as the client remembers it.
     pub log: Option<String>,
+    /// Who may see the local browser: only the owner at this computer, as with its routes.
+    pub here: Option<OwnerHere>,
 }
 
 /// Why a client must drop its state. Source: contract 1.10, "Resume, reset, retention".
@@ -174,6 +176,8 @@ pub enum Frame {
     Position(u64),
     /// True for a moment.
     Signal(Signal),
+    /// What the local browser is now; ephemeral too. Source: contract 7.11.
+    Browser(Arc<browser::State>),
     /// Still here.
     Heartbeat,
 }
@@ -218,7 +222,7 @@ fn require(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<()> {
     match scope {
         Scope::Hall => Ok(()),
         Scope::Room(room) => sight::room(db, by, room).map(|_| ()),
-        Scope::Session(session) => sessions::find(db, by, session).map(|_| ()),
+        Scope::Session(session) => sight::session(db, by, session).map(|_| ()),
         Scope::Agent(agent) => {
             let known = match by.identity {
                 Identity::Owner | Identity::Person(_) => agents::by_id(db, agent)?.is_some(),

@@ -99,11 +99,26 @@ impl Eyes<'_> {
         match event.audience {
             Audience::Author(author) => Ok(author == self.by.author),
             Audience::Owner if self.by.identity == Identity::Owner => Ok(true),
-            // The chapter names an agent for its own scope alone.
-            Audience::Owner => Ok(self.asked_scopes(event).any(|scope| self.is_own(scope))),
+            Audience::Owner => self.hears_what_is_the_owners(event),
             Audience::Scope if self.by.is_human() => Ok(true),
             Audience::Scope => self.agent_sees(event),
         }
+    }
+
+    /// The chapters name an agent for its own scope alone, and for a session's whoever sees it.
+    fn hears_what_is_the_owners(&mut self, event: &Stored) -> Result<bool> {
+        let scopes: Vec<Scope> = self.asked_scopes(event).collect();
+        for scope in scopes {
+            let hears = match scope {
+                Scope::Session(_) if self.by.is_human() => true,
+                Scope::Session(session) => self.is_own_session(session)?,
+                Scope::Agent(_) | Scope::Room(_) | Scope::Hall => self.is_own(scope),
+            };
+            if hears {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn agent_sees(&mut self, event: &Stored) -> Result<bool> {

@@ -1,9 +1,15 @@
 //! One open stream: finding its place in the log, reading on, waiting.
 
-use std::{collections::VecDeque, future::poll_fn, sync::Arc, task::Poll, time::Duration};
+use std::{
+    collections::VecDeque,
+    future::{pending, poll_fn},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use guildhall_domain::{
-    Moment, Result,
+    Moment, Result, browser,
     callers::Caller,
     canvas::CanvasScope,
     entries::EntriesAsk,
@@ -24,7 +30,7 @@ use super::{
     open::Place,
     page::{self, Page},
 };
-use crate::{Hall, interactions, rooms, sessions, sight};
+use crate::{Hall, interactions, rooms, sight};
 
 /// An open stream; dropping it frees its place.
 pub struct Stream {
@@ -43,6 +49,8 @@ pub struct Stream {
     woken: Option<Woken>,
     head: watch::Receiver<u64>,
     signals: broadcast::Receiver<Signal>,
+    /// The local browser, for who may see it and asked for its scope.
+    browser: Option<watch::Receiver<Arc<browser::State>>>,
     stopping: watch::Receiver<bool>,
     heartbeat: Interval,
     _place: Place,
@@ -53,6 +61,7 @@ pub struct Stream {
 enum Woken {
     Head,
     Signal(Signal),
+    Browser(Arc<browser::State>),
     Heartbeat,
     Stop,
 }
@@ -68,13 +77,19 @@ impl Stream {
         let period = Duration::from_secs(STREAM_HEARTBEAT_S);
         let mut heartbeat = tokio::time::interval_at(Instant::now() + period, period);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let scopes = ask.subject.scopes();
+        let sees_hall = scopes
+            .as_ref()
+            .is_none_or(|asked| asked.contains(&Scope::Hall));
+        let browser = ask.here.filter(|_| sees_hall);
         let mut stream = Self {
+            browser: browser.map(|_| hall.browser_states()),
             head: hall.store().head(),
             signals: hall.inner.signals.subscribe(),
             stopping: hall.tasks().stopping(),
             hall,
             by,
-            scopes: ask.subject.scopes(),
+            scopes,
             subject: ask.subject,
             last: 0,
             told: 0,
@@ -122,6 +137,7 @@ impl Stream {
                 Some(Woken::Head) => self.pull(false).await?,
                 Some(Woken::Heartbeat) => self.pull(true).await?,
                 Some(Woken::Signal(signal)) => self.offer(signal).await?,
+                Some(Woken::Browser(state)) => self.ready.push_back(Frame::Browser(state)),
                 Some(Woken::Stop) | None => return Err(End::ShuttingDown),
             }
             self.woken = None;
@@ -144,6 +160,7 @@ impl Stream {
                     Err(broadcast::error::RecvError::Lagged(_)) => continue,
                     Err(broadcast::error::RecvError::Closed) => Woken::Stop,
                 },
+                state = next_state(&mut self.browser) => Woken::Browser(state),
                 _ = self.heartbeat.tick() => Woken::Heartbeat,
             };
         }
@@ -283,6 +300,20 @@ impl Stream {
     }
 }
 
+/// The next state of the browser, for who may see it; one that was overtaken is left out.
+async fn next_state(
+    browser: &mut Option<watch::Receiver<Arc<browser::State>>>,
+) -> Arc<browser::State> {
+    if let Some(states) = browser
+        && states.changed().await.is_ok()
+    {
+        return Arc::clone(&states.borrow_and_update());
+    }
+    // Its actor is gone only when the server stops, which ends the stream by itself.
+    *browser = None;
+    pending().await
+}
+
 fn scope_snapshot(db: &Rx<'_>, by: &Caller, scope: Scope, now: Moment) -> Result<ScopeState> {
     Ok(match scope {
         Scope::Room(room) => ScopeState::Room(Box::new(room_snapshot(db, by, room, now)?)),
@@ -300,7 +331,7 @@ fn session_snapshot(
     now: Moment,
 ) -> Result<SessionSnapshot> {
     Ok(SessionSnapshot {
-        session: sessions::find(db, by, session)?,
+        session: sight::session(db, by, session)?,
         messages: messages::newest(db, session, limits::SNAPSHOT_MESSAGES)?,
         pending: interactions::pending_of(db, session, now)?,
         queue: messages::queue(db, session)?,

@@ -1,15 +1,11 @@
 //! Attachments of rooms: sending files, and serving them so that none of them ever runs.
 
-use std::ops::Range;
-
 use axum::{
     Json,
-    body::{Body, Bytes},
     extract::State,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::Response,
 };
-use futures_util::stream;
 use guildhall_domain::{
     attachments::{OCTET_STREAM, Picture},
     callers::AnyCaller,
@@ -22,18 +18,13 @@ use guildhall_wire::{
 };
 
 use crate::{
-    catalogue,
-    errors::{ApiError, ApiResult},
+    errors::ApiResult,
     form::Form,
     gates::By,
     path::Path,
-    preconditions,
-    ranges::{self, Part},
+    ranges::{self, Source},
     repeats::Key,
 };
-
-/// Bytes of a file that are read at once.
-const CHUNK_BYTES: u64 = 128 * 1024;
 
 /// Uploads files into a room, all of them or none; a post takes them along by their ids.
 #[utoipa::path(post, path = "/api/rooms/{id}/attachments", tag = "attachments", operation_id = "uploadAttachments",
@@ -86,89 +77,38 @@ pub async fn get(
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let stored = hall.attachment(&by, room, id).await?;
-    let size = stored.attachment.size;
-    let tag = text(&format!("\"{}\"", stored.attachment.sha256));
-    // A range is defined for GET alone, and a client that holds the file is told so instead.
-    let is_known = headers
-        .get(header::IF_NONE_MATCH)
-        .is_some_and(|known| preconditions::is_known(known, &tag));
-    let part = if method == Method::GET && !is_known {
-        ranges::part(&headers, &tag, size)
-    } else {
-        Part::Whole
+    let tag = stored.attachment.sha256.to_string();
+    let source = Source {
+        size: stored.attachment.size,
+        tag: &tag,
+        ahead: Vec::new(),
     };
-    let (status, bytes) = match part {
-        Part::Whole => (StatusCode::OK, 0..size),
-        Part::Some(bytes) => (StatusCode::PARTIAL_CONTENT, bytes),
-        Part::Beyond => {
-            return Err(ApiError::new(catalogue::RANGE_NOT_SATISFIABLE)
-                .with_header(header::CONTENT_RANGE, text(&format!("bytes */{size}"))));
-        }
-    };
-    Ok(served(status, &stored, bytes, tag))
+    let reader = stored.clone();
+    let response = ranges::answer(&method, &headers, source, move |part| {
+        let reader = reader.clone();
+        async move { reader.read(part).await }
+    })?;
+    Ok(found(response, &stored))
 }
 
-/// The answer with these bytes: under the type they were found to have, and never a declared
-/// one, so that no file becomes a page of this origin.
-fn served(status: StatusCode, stored: &Stored, bytes: Range<u64>, tag: HeaderValue) -> Response {
+/// The answer under the type the file was found to have, and never a declared one, so that none
+/// becomes a page of this origin.
+fn found(mut response: Response, stored: &Stored) -> Response {
     let (kind, place) = match stored.picture {
         Some(picture) => (Picture::media_type(picture), "inline"),
         None => (OCTET_STREAM, "attachment"),
     };
-    let name = &stored.attachment.name;
-    let length = bytes.end - bytes.start;
-    let range = format!(
-        "bytes {}-{}/{}",
-        bytes.start,
-        bytes.end.saturating_sub(1),
-        stored.attachment.size
-    );
-    let mut response = (status, Body::from_stream(chunks(stored, bytes))).into_response();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(header::CONTENT_LENGTH, length.into());
-    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    // A kept name needs no escaping.
-    headers.insert(
-        header::CONTENT_DISPOSITION,
-        text(&format!("{place}; filename=\"{name}\"")),
-    );
-    headers.insert(
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("sandbox"),
-    );
-    headers.insert(header::ETAG, tag);
-    headers.insert(
-        header::CACHE_CONTROL,
-        HeaderValue::from_static("private, max-age=0, must-revalidate"),
-    );
-    if status == StatusCode::PARTIAL_CONTENT {
-        headers.insert(header::CONTENT_RANGE, text(&range));
+    for (name, value) in [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, "sandbox"),
+        (header::CACHE_CONTROL, "private, max-age=0, must-revalidate"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
     }
+    // A kept name needs no escaping.
+    let name = format!("{place}; filename=\"{}\"", stored.attachment.name);
+    let name = HeaderValue::try_from(name).unwrap_or(HeaderValue::from_static(""));
+    headers.insert(header::CONTENT_DISPOSITION, name);
     response
-}
-
-fn chunks(
-    stored: &Stored,
-    bytes: Range<u64>,
-) -> impl stream::Stream<Item = std::io::Result<Bytes>> + use<> {
-    stream::unfold((stored.clone(), bytes), |(stored, left)| async move {
-        if left.is_empty() {
-            return None;
-        }
-        let length = CHUNK_BYTES.min(left.end - left.start);
-        // A chunk fits into memory, so its length fits into a usize.
-        let read = stored.read(left.start, usize::try_from(length).unwrap_or(usize::MAX));
-        let chunk = read.await.map(Bytes::from).map_err(|error| {
-            tracing::error!(?error, "an attachment could not be read on");
-            std::io::Error::other("the file could not be read on")
-        });
-        // Behind an error nothing more is asked for.
-        Some((chunk, (stored, left.start + length..left.end)))
-    })
-}
-
-/// A header of text that was made of harmless characters.
-fn text(text: &str) -> HeaderValue {
-    HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(""))
 }

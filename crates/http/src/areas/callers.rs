@@ -3,7 +3,7 @@
 use axum::{
     Json,
     extract::{FromRequestParts, State},
-    http::{HeaderMap, header, request::Parts},
+    http::request::Parts,
 };
 use guildhall_domain::{
     Error, Refusal,
@@ -14,9 +14,7 @@ use guildhall_wire::callers::{Caller as WireCaller, Whoami};
 
 use crate::{
     errors::{ApiError, ApiResult},
-    gates::approach,
-    listener::Peer,
-    origin,
+    gates::{approach, is_here},
     state::State as DoorState,
 };
 
@@ -40,11 +38,7 @@ impl FromRequestParts<DoorState> for Anybody {
             )) => None,
             Err(error) => return Err(error.into()),
         };
-        let peer_here = parts
-            .extensions
-            .get::<Peer>()
-            .is_some_and(Peer::is_loopback);
-        let is_here = peer_here && host_is_here(&parts.headers) && !is_forwarded(&parts.headers);
+        let is_here = is_here(parts);
         Ok(Self { caller, is_here })
     }
 }
@@ -69,19 +63,4 @@ pub async fn whoami(State(hall): State<Hall>, anybody: Anybody) -> ApiResult<Jso
         owner_here: is_owner && is_here,
         registration_open: hall.setup_required().await?,
     }))
-}
-
-fn host_is_here(headers: &HeaderMap) -> bool {
-    headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .is_some_and(|host| origin::host_allowed(host, &origin::Allowed::default()))
-}
-
-/// Whether a proxy says that it stands between.
-fn is_forwarded(headers: &HeaderMap) -> bool {
-    headers.keys().any(|name| {
-        let name = name.as_str();
-        matches!(name, "forwarded" | "x-real-ip" | "via") || name.starts_with("x-forwarded-")
-    })
 }

@@ -1,20 +1,21 @@
 //! The canvas of a room: its documents, who edits them, their threads.
+//! What a canvas answers, whoever's it is, stands below; that of a session is `session_canvas`.
 
 use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
-    callers::AnyCaller,
+    callers::{AnyCaller, Owner},
     canvas::{self, CanvasScope, EditLock},
     ids::{DocumentId, RoomId},
     revisions::Revised,
 };
 use guildhall_hall::{
     Hall,
-    canvas::{Opened, Threaded},
+    canvas::{Opened, Reloaded, Threaded},
 };
 use guildhall_wire::{
     canvas::{
         BeginThread, CanvasDocument, CanvasDocuments, ChangeDocument, DocumentThread, EditDocument,
-        Editing, OpenDocument,
+        Editing, OpenDocument, ReloadDocument, ReloadedDocument,
     },
     errors::ErrorEnvelope,
 };
@@ -39,10 +40,7 @@ pub async fn list(
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
 ) -> ApiResult<Read<CanvasDocuments>> {
-    let seen = hall.documents(&by, CanvasScope::Room(room)).await?;
-    Ok(Read(seen.map(|documents| CanvasDocuments {
-        documents: documents.into_iter().map(Into::into).collect(),
-    })))
+    listed(&hall, &by, CanvasScope::Room(room)).await
 }
 
 /// Opens a document in front of the others; what was opened before is opened again.
@@ -64,15 +62,9 @@ pub async fn open(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-    Sent { ask, repeat }: Sent<OpenDocument>,
+    sent: Sent<OpenDocument>,
 ) -> ApiResult<Tagged<CanvasDocument>> {
-    let scope = CanvasScope::Room(room);
-    let once = repeat.answering(|opened: &Opened| {
-        let document = CanvasDocument::from(opened.document.clone());
-        (made(opened.is_new), document)
-    });
-    let opened = hall.open_document(&by, scope, ask.into(), once).await?;
-    Ok(Tagged::from(revised(opened.document)).with_status(made(opened.is_new)))
+    opened(&hall, &by, CanvasScope::Room(room), sent).await
 }
 
 /// One document of a room.
@@ -85,9 +77,7 @@ pub async fn get(
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
 ) -> ApiResult<Tagged<CanvasDocument>> {
-    let scope = CanvasScope::Room(room);
-    let seen = hall.document(&by, scope, document).await?;
-    Ok(seen.map(revised).into())
+    one(&hall, &by, CanvasScope::Room(room), document).await
 }
 
 /// Replaces what a document shows, pins it, moves it to the front: all that is asked, or nothing.
@@ -109,10 +99,9 @@ pub async fn change(
     Body(ask): Body<ChangeDocument>,
 ) -> ApiResult<Tagged<CanvasDocument>> {
     let scope = CanvasScope::Room(room);
-    let document = hall
-        .change_document(&by, scope, document, precondition, ask.into())
-        .await?;
-    Ok(revised(document).into())
+    let patch = ask.into();
+    let changed = hall.change_document(&by, scope, document, precondition, patch);
+    Ok(revised(changed.await?).into())
 }
 
 /// Closes a document.
@@ -149,14 +138,9 @@ pub async fn edit(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
-    Sent { ask, repeat }: Sent<EditDocument>,
+    sent: Sent<EditDocument>,
 ) -> ApiResult<Json<Editing>> {
-    let scope = CanvasScope::Room(room);
-    let once = repeat.answering(|lock: &Option<EditLock>| (StatusCode::OK, Editing::from(*lock)));
-    let lock = hall
-        .edit_document(&by, scope, document, ask.editing, once)
-        .await?;
-    Ok(Json(lock.into()))
+    edited(&hall, &by, CanvasScope::Room(room), document, sent).await
 }
 
 /// Begins the thread of a document with a post that names it, or finds it; starts no turn.
@@ -179,6 +163,99 @@ pub async fn thread(
     Ok(Tagged::changed(threaded.rev, thread).with_status(status))
 }
 
+/// Reads a document's file anew and binds the document to it, after another file took its place.
+///
+/// The binding, `incarnation`, stays while the file is the same, or one that saves here made of it.
+#[utoipa::path(post, path = "/api/rooms/{id}/canvas/{documentId}/reload", tag = "canvas", operation_id = "reloadDocument",
+    params(("id" = String, Path, description = "The room"), ("documentId" = String, Path, description = "The document")),
+    responses((status = 200, body = ReloadedDocument),
+        (status = 400, description = "INVALID_PATH, NOT_A_FILE", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY, DOCUMENT_NOT_CHAT, OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
+        (status = 404, description = "ROOM_NOT_FOUND, CANVAS_DOCUMENT_NOT_FOUND, NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER", body = ErrorEnvelope),
+        (status = 413, description = "FILE_TOO_LARGE", body = ErrorEnvelope),
+        (status = 415, description = "BINARY_FILE, NOT_UTF8", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner"))))]
+pub async fn reload(
+    State(hall): State<Hall>,
+    By(by): By<Owner>,
+    Path((room, document)): Path<(RoomId, DocumentId)>,
+    sent: Sent<ReloadDocument>,
+) -> ApiResult<Json<ReloadedDocument>> {
+    reloaded(&hall, &by, CanvasScope::Room(room), document, sent).await
+}
+
+/// The documents of a canvas in their order.
+pub(super) async fn listed(
+    hall: &Hall,
+    by: &AnyCaller,
+    scope: CanvasScope,
+) -> ApiResult<Read<CanvasDocuments>> {
+    let seen = hall.documents(by, scope).await?;
+    Ok(Read(seen.map(|documents| CanvasDocuments {
+        documents: documents.into_iter().map(Into::into).collect(),
+    })))
+}
+
+/// A document that was opened, or opened again.
+pub(super) async fn opened(
+    hall: &Hall,
+    by: &AnyCaller,
+    scope: CanvasScope,
+    Sent { ask, repeat }: Sent<OpenDocument>,
+) -> ApiResult<Tagged<CanvasDocument>> {
+    let once = repeat.answering(|opened: &Opened| {
+        let document = CanvasDocument::from(opened.document.clone());
+        (made(opened.is_new), document)
+    });
+    let opened = hall.open_document(by, scope, ask.into(), once).await?;
+    Ok(Tagged::from(revised(opened.document)).with_status(made(opened.is_new)))
+}
+
+/// One document.
+pub(super) async fn one(
+    hall: &Hall,
+    by: &AnyCaller,
+    scope: CanvasScope,
+    document: DocumentId,
+) -> ApiResult<Tagged<CanvasDocument>> {
+    let seen = hall.document(by, scope, document).await?;
+    Ok(seen.map(revised).into())
+}
+
+/// The lock that holds after somebody began, prolonged or ended editing.
+pub(super) async fn edited(
+    hall: &Hall,
+    by: &AnyCaller,
+    scope: CanvasScope,
+    document: DocumentId,
+    Sent { ask, repeat }: Sent<EditDocument>,
+) -> ApiResult<Json<Editing>> {
+    let once = repeat.answering(|lock: &Option<EditLock>| (StatusCode::OK, Editing::from(*lock)));
+    let lock = hall.edit_document(by, scope, document, ask.editing, once);
+    Ok(Json(lock.await?.into()))
+}
+
+/// A document with its file as it is now.
+pub(super) async fn reloaded(
+    hall: &Hall,
+    by: &Owner,
+    scope: CanvasScope,
+    document: DocumentId,
+    Sent { repeat, .. }: Sent<ReloadDocument>,
+) -> ApiResult<Json<ReloadedDocument>> {
+    let answer = |reloaded: &Reloaded| ReloadedDocument {
+        document: reloaded.document.clone().into(),
+        content: reloaded.content.clone(),
+        hash: reloaded.hash,
+        identity: reloaded.identity.clone(),
+        incarnation: reloaded.incarnation.clone().into(),
+    };
+    let once = repeat.answering(move |reloaded| (StatusCode::OK, answer(reloaded)));
+    let reloaded = hall.reload_document(by, scope, document, once).await?;
+    Ok(Json(answer(&reloaded)))
+}
+
 fn shown(threaded: &Threaded) -> (StatusCode, DocumentThread) {
     let thread = DocumentThread {
         thread_root_entry_id: threaded.root,
@@ -187,7 +264,7 @@ fn shown(threaded: &Threaded) -> (StatusCode, DocumentThread) {
     (made(threaded.is_new), thread)
 }
 
-fn revised(document: canvas::CanvasDocument) -> Revised<canvas::CanvasDocument> {
+pub(super) fn revised(document: canvas::CanvasDocument) -> Revised<canvas::CanvasDocument> {
     Revised {
         rev: document.rev,
         value: document,

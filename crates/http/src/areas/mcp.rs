@@ -17,7 +17,7 @@ use guildhall_domain::{
 use http_body_util::BodyExt;
 
 use crate::{
-    body::json_bytes,
+    body::{json_bytes, require_few_values},
     errors::{ApiError, ApiResult},
     gates::approach,
     mcp::{Calling, Mcp},
@@ -53,7 +53,10 @@ pub(crate) async fn answer(
     let place = mcp.calls.enter(agent)?;
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(Calling(agent));
+    parts.extensions.insert(by);
     let bytes = json_bytes(Request::from_parts(parts.clone(), body)).await?;
+    // The protocol's own reader has no such bound.
+    require_few_values(&bytes)?;
     let response = mcp.answer(parts, bytes).await;
     // The place is kept until the last of an answer that comes bit by bit.
     Ok(response.map(|body| {

@@ -15,8 +15,10 @@ use futures_util::stream;
 use guildhall_domain::mcp_gateway::REVISIONS;
 use guildhall_hall::{
     Hall,
+    approvals::Listening,
     mcp_gateway::{Progress, Question, SessionAgent, Told},
 };
+use guildhall_wire::fields::Json;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -57,12 +59,14 @@ pub(crate) async fn answer(
 ) -> ApiResult<Response> {
     let place = mcp.calls.enter(by.agent())?;
     let revision = revision(request.headers())?;
+    let listening = request.extensions().get().cloned();
     let message = Message::read(&json_bytes(request).await?, revision)?;
-    let Some((id, progress_token, question)) = message.asked() else {
+    let Some((id, progress_token, mut question)) = message.asked() else {
         // What a client only tells is for the gateway alone, which knows it.
         return Ok(StatusCode::ACCEPTED.into_response());
     };
     let Some(token) = progress_token else {
+        question.listening = listening.unwrap_or_default();
         let told = hall.ask_mcp_server(by, &name, question).await?;
         return Ok(axum::Json(told_to(&id, told)).into_response());
     };
@@ -99,7 +103,7 @@ struct Message {
 
 impl Message {
     fn read(bytes: &[u8], revision: Option<String>) -> Result<Self, ApiError> {
-        let json: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let json = serde_json::from_slice(bytes).map_or(Value::Null, |Json(json)| json);
         let is_message = json["jsonrpc"] == "2.0"
             && match (&json["method"], &json["id"]) {
                 (Value::String(_), Value::Null | Value::String(_) | Value::Number(_)) => true,
@@ -129,6 +133,7 @@ impl Message {
             params,
             revision: self.revision,
             progress: None,
+            listening: Listening::default(),
         };
         Some((id, Some(token).filter(|token| !token.is_null()), question))
     }

@@ -5,15 +5,16 @@
 use axum::{
     Json,
     body::Body,
-    extract::{FromRequestParts, State},
+    extract::{FromRequestParts, Request, State},
     http::{
         HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode,
         header::{
-            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, LOCATION,
-            REFERRER_POLICY, SET_COOKIE,
+            ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE,
+            HOST, LOCATION, REFERRER_POLICY, SET_COOKIE,
         },
         request::Parts,
     },
+    middleware::Next,
     response::IntoResponse,
 };
 use guildhall_domain::{
@@ -33,6 +34,7 @@ use crate::{
     errors::{ApiError, ApiResult, internal},
     gates::By,
     path::Path,
+    problem::Said,
     query::{FromQuery, Params, Query},
 };
 
@@ -84,6 +86,23 @@ fn is_navigation(headers: &HeaderMap) -> bool {
     says_only("sec-fetch-mode", b"navigate")
         && says_only("sec-fetch-dest", b"document")
         && !is_ahead
+}
+
+/// Says a refusal on a page to a person who follows a link of a sign-in; a program is told as
+/// everywhere.
+pub async fn told_on_a_page(request: Request, next: Next) -> Response<Body> {
+    let mut accepted = request.headers().get_all(ACCEPT).iter();
+    let is_browser = accepted.any(|accept| {
+        let accept = accept.to_str().unwrap_or_default();
+        accept.to_ascii_lowercase().contains("text/html")
+    });
+    let mut response = next.run(request).await;
+    if is_browser && let Some(said) = response.extensions_mut().remove::<Said>() {
+        *response.body_mut() = refused_page(&said).into();
+        response.headers_mut().remove(CONTENT_LENGTH);
+        as_page(&mut response);
+    }
+    response
 }
 
 /// `GET /api/oauth/start/{ticket}`: says what will happen, and does nothing.
@@ -252,6 +271,27 @@ fn failed_page(why: Failure) -> String {
     document("The sign-in did not work", &text)
 }
 
+fn refused_page(said: &Said) -> String {
+    // Browsers show no credential but the cookie, so advice on others would lead astray.
+    let (sentence, advice) = match said.doc.status {
+        401 => (
+            "This page is for the owner, signed in.",
+            "<a href=\"/\">Sign in to guildhall</a> in this browser, then open the link again."
+                .to_owned(),
+        ),
+        _ => (
+            said.envelope.error.as_str(),
+            escape(said.doc.advice).into_owned(),
+        ),
+    };
+    let text = format!(
+        "<p>{}</p>\n<p>{advice}</p>\n<p><code>{}</code></p>",
+        escape(sentence),
+        said.doc.code
+    );
+    document(said.doc.title, &text)
+}
+
 fn unknown_page() -> String {
     document(
         "The sign-in did not work",
@@ -270,6 +310,11 @@ fn document(title: &str, body: &str) -> String {
 
 fn html(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = (status, text.to_owned()).into_response();
+    as_page(&mut response);
+    response
+}
+
+fn as_page(response: &mut Response<Body>) {
     let headers = response.headers_mut();
     for (name, value) in [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -279,7 +324,6 @@ fn html(status: StatusCode, text: &str) -> Response<Body> {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    response
 }
 
 #[cfg(test)]

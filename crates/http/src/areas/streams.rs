@@ -10,7 +10,13 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, Request, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use guildhall_domain::{Refusal, callers::AnyCaller, events::Scope, ids::RoomId, limits};
+use guildhall_domain::{
+    Refusal,
+    callers::{AnyCaller, Gate, OwnerHere},
+    events::Scope,
+    ids::RoomId,
+    limits,
+};
 use guildhall_hall::{
     Hall,
     streams::{Cursor, Stream, StreamAsk, Subject},
@@ -19,7 +25,7 @@ use guildhall_wire::{errors::ErrorEnvelope, events::Event};
 
 use crate::{
     errors::{ApiError, ApiResult},
-    gates::By,
+    gates::{By, is_here},
     path::{Path, SessionPath},
     query::{FromQuery, Params, Query},
 };
@@ -111,6 +117,11 @@ impl Wanted {
             .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
     }
 
+    /// The gate of the local browser, for who passes it.
+    fn here(&self, by: &AnyCaller) -> Option<OwnerHere> {
+        OwnerHere::admit(*by.caller(), is_here(&self.parts)).ok()
+    }
+
     /// Where the client left off: `Last-Event-ID` wins over `after`.
     fn cursor(&self, position: &Position) -> Cursor {
         match (last_event_id(&self.parts.headers), position.after) {
@@ -179,6 +190,7 @@ pub async fn everything(
         subject: watch.subject,
         cursor,
         log: watch.position.log,
+        here: wanted.here(&by),
     };
     wanted
         .answer(async { Ok(hall.stream(&by, ask).await?) })
@@ -211,6 +223,7 @@ pub async fn of_room(
         subject: Subject::Room(room),
         cursor,
         log: position.log,
+        here: None,
     };
     wanted
         .answer(async { Ok(hall.stream(&by, ask).await?) })
@@ -243,6 +256,7 @@ pub async fn of_session(
         subject: Subject::Session(session),
         cursor,
         log: position.log,
+        here: None,
     };
     wanted
         .answer(async { Ok(hall.stream(&by, ask).await?) })

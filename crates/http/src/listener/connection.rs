@@ -16,7 +16,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    http::{Request, Response, StatusCode},
+    http::{HeaderValue, Request, Response, StatusCode, header::CONNECTION},
     response::IntoResponse,
 };
 use bytes::Bytes;
@@ -35,14 +35,11 @@ use tokio::{
 use tower::Service;
 
 use super::{
-    Limits,
+    Counting, Limits,
     deadlines::End,
     line::{Line, Socket},
 };
-use crate::{
-    guards::{Guards, Passage, Refused},
-    metrics::Metrics,
-};
+use crate::guards::{Guards, Passage, Refused};
 
 /// Bytes hyper may hold of a head, and of an answer before it waits for the socket.
 /// Twice our own bound, so that our guard answers the ordinary overrun.
@@ -54,13 +51,16 @@ pub(super) struct House {
     pub(super) guards: Arc<Guards>,
     pub(super) limits: Limits,
     pub(super) peers: Peers,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<dyn Counting>,
     pub(super) tasks: Tasks,
     pub(super) in_flight: Arc<AtomicUsize>,
 }
 
 /// Serves one connection until either side ends it; `closing` turns true when the server stops.
 pub(super) async fn serve(line: Arc<Line>, house: Arc<House>, mut closing: watch::Receiver<bool>) {
+    if house.guards.is_of_preview() {
+        line.course().watch_heads();
+    }
     let end = speak_http(&line, &house, &mut closing).await;
     match end {
         Some(End::HeadTimeout) => {
@@ -166,13 +166,29 @@ impl<'a> Alarm<'a> {
     }
 }
 
+/// What arrives behind the request that is being answered.
+#[derive(Clone)]
+pub struct Behind(Arc<Line>);
+
+impl Behind {
+    /// Whether anything did, as far as it was read.
+    pub fn has_bytes(&self) -> bool {
+        self.0.course().is_followed()
+    }
+}
+
 impl House {
-    async fn answer(&self, line: Arc<Line>, request: Request<Incoming>) -> Response<Watched> {
+    async fn answer(&self, line: Arc<Line>, mut request: Request<Incoming>) -> Response<Watched> {
         let began = Instant::now();
         line.course()
             .request_began(!HttpBody::is_end_stream(request.body()));
         let method = request.method().clone();
         let passage = self.guards.begin(&request);
+        let head = line.course().head();
+        if let Some(head) = head {
+            request.extensions_mut().insert(head);
+            request.extensions_mut().insert(Behind(Arc::clone(&line)));
+        }
         let mut response = self.pass(&line, &passage, request).await;
         passage.sign(&mut response);
         self.metrics
@@ -195,10 +211,19 @@ impl House {
             return Refused::Overloaded.into_response();
         };
         if let Err(refused) = self.guards.check(&request) {
+            let mut response = refused.into_response();
+            if self.guards.is_of_preview() {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(CONNECTION, close);
+            }
+            return response;
+        }
+        let peer = line.peer(&self.peers);
+        if let Err(refused) = self.guards.check_peer(&request, peer.word) {
             return refused.into_response();
         }
         request.extensions_mut().insert(passage.id().clone());
-        request.extensions_mut().insert(line.peer(&self.peers));
+        request.extensions_mut().insert(peer);
         // Dropped with this future, which ends when the client goes away.
         let (_waiting, waits) = watch::channel(());
         request.extensions_mut().insert(Listening::on(waits));

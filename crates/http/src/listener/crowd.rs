@@ -141,6 +141,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn whether_a_silent_peer_is_still_there_is_asked_by_the_kernel() {
+        let crowd = Arc::new(Crowd::default());
+        let place = enter(&crowd, "127.0.0.1:1000", &Limits::default()).await;
+        let line = Arc::clone(&place.unwrap().line);
+        assert!(socket2::SockRef::from(&line.stream).keepalive().unwrap());
+    }
+
+    #[tokio::test]
     async fn a_foreign_address_has_its_own_bound() {
         let crowd = Arc::new(Crowd::default());
         let limits = Limits {

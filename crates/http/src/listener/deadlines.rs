@@ -3,7 +3,10 @@
 
 use tokio::time::Instant;
 
-use super::Limits;
+use super::{
+    Limits,
+    heads::{Head, Heads},
+};
 
 /// Why a connection is ended from our side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub(super) struct Course {
     is_left: bool,
     /// Whether the line of the current head that names the target is complete.
     is_target_read: bool,
+    /// What is seen of heads, where that matters.
+    heads: Option<Heads>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +65,23 @@ impl Course {
             is_peer_sending: false,
             is_left: false,
             is_target_read: false,
+            heads: None,
         }
+    }
+
+    /// Looks at heads as they arrive, from the first one on.
+    pub(super) fn watch_heads(&mut self) {
+        self.heads = Some(Heads::default());
+    }
+
+    /// The head of the request that begins to be answered, where heads are looked at.
+    pub(super) fn head(&mut self) -> Option<Head> {
+        self.heads.as_mut().map(Heads::take)
+    }
+
+    /// Whether anything arrived behind that head since, where heads are looked at.
+    pub(super) fn is_followed(&self) -> bool {
+        self.heads.as_ref().is_some_and(Heads::has_bytes)
     }
 
     /// Bytes came from the peer.
@@ -77,6 +98,13 @@ impl Course {
                 is_next_begun,
             } => *is_next_begun = true,
             Phase::Head(_) | Phase::Answering { .. } | Phase::Upgraded => {}
+        }
+        let is_of_head = !matches!(
+            self.phase,
+            Phase::Answering { has_body: true, .. } | Phase::Upgraded
+        );
+        if let Some(heads) = self.heads.as_mut().filter(|_| is_of_head) {
+            heads.feed(bytes);
         }
         if matches!(self.phase, Phase::Head(_)) {
             self.is_peer_sending = true;

@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use guildhall_hall::peers::{self, PeerWord, Peers};
+use guildhall_hall::{
+    keepalive::keep_alive,
+    peers::{self, PeerWord, Peers},
+};
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -39,6 +42,7 @@ impl Line {
     pub(super) fn new(stream: TcpStream, peer: SocketAddr) -> io::Result<Self> {
         // An answer is written whole, so waiting for more only delays it.
         stream.set_nodelay(true)?;
+        keep_alive(&stream)?;
         Ok(Self {
             local: stream.local_addr()?,
             stream,
@@ -84,6 +88,7 @@ impl Line {
             PeerWord::User { .. }
             | PeerWord::InDoubt { .. }
             | PeerWord::Agent(_)
+            | PeerWord::Browser
             | PeerWord::Stray
                 // While our end is connected nobody else can have had the peer's address pair;
                 // after a reset the word may be about a stranger who took it over.

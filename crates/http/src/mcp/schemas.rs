@@ -19,10 +19,10 @@ const REFUSAL: &str = "ErrorEnvelope";
 pub(super) fn tool(row: &ToolRow) -> Tool {
     let document = openapi::json();
     let route = row.twin.first();
-    let operation = operation(&document, route);
-    let mut tool = Tool::new(row.name, row.about, input(&document, operation, row));
+    let operation = operation(document, route);
+    let mut tool = Tool::new(row.name, row.about, input(document, operation, row));
     tool.title = Some(row.title.to_owned());
-    tool.output_schema = output(&document, operation).map(Into::into);
+    tool.output_schema = output(document, operation).map(Into::into);
     tool.annotations = Some(annotations(row.tier, route));
     tool
 }
@@ -193,7 +193,7 @@ mod tests {
             let tool = tool(row);
             let document = openapi::json();
             assert!(
-                operation(&document, row.twin.first()).is_object(),
+                operation(document, row.twin.first()).is_object(),
                 "{}",
                 row.name
             );

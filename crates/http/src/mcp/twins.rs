@@ -260,7 +260,8 @@ pub(super) fn broken(error: &ApiError) -> CallToolResult {
     told(json!(error.envelope()), true)
 }
 
-fn told(body: Value, is_refused: bool) -> CallToolResult {
+/// The result with this body, which stands in its text as well.
+pub(super) fn told(body: Value, is_refused: bool) -> CallToolResult {
     let text = body.to_string();
     let mut result = if is_refused {
         CallToolResult::error(vec![ContentBlock::text(text)])

@@ -63,11 +63,13 @@ schemas! {
     ApprovalKindWord = closed(&ApprovalKind::WORDS);
     /// What usage is summed up under.
     GroupByWord = closed(&GroupBy::WORDS);
+    /// How many levels a tree of files has.
+    TreeDepth = whole(&limits::TREE_DEPTH);
     /// Whether commands are looked for now.
     RefreshWord = closed(&REFRESH);
 }
 
-fn whole(range: &std::ops::RangeInclusive<u32>) -> ObjectBuilder {
+fn whole<N: Copy + Into<utoipa::Number>>(range: &std::ops::RangeInclusive<N>) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Integer)
         .minimum(Some(*range.start()))

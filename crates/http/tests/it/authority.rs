@@ -15,7 +15,7 @@ const TABLE: &str = include_str!("../authority.tsv");
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
 /// Routes beside the interface, which are no operations of it: pages, and the endpoint whose
 /// messages describe themselves.
-const BESIDE: [(&str, &str, &str); 10] = [
+const BESIDE: [(&str, &str, &str); 13] = [
     ("GET", "/", "open"),
     ("GET", "/assets/{path}", "open"),
     ("GET", "/docs", "open"),
@@ -26,6 +26,9 @@ const BESIDE: [(&str, &str, &str); 10] = [
     ("GET", "/api/oauth/go/{ticket}", "owner interactive"),
     ("GET", "/api/oauth/callback", "open"),
     ("GET", "/api/oauth/client", "open"),
+    ("GET", "/api/local-browser/stream", "owner here"),
+    ("GET", "/api/workbench/serve/{token}", "url-token"),
+    ("GET", "/api/workbench/serve/{token}/{path}", "url-token"),
 ];
 
 /// The kinds of callers, in the order of the table's columns.
@@ -67,7 +70,7 @@ fn rows() -> Vec<Row<'static>> {
         .collect()
 }
 
-fn document() -> Value {
+fn document() -> &'static Value {
     guildhall_http::openapi::json()
 }
 
@@ -98,7 +101,7 @@ fn every_operation_has_a_row_with_its_gate_and_no_row_stands_for_nothing() {
 
 /// What the ids of the table's paths name, and which operations take a body.
 struct Things {
-    document: Value,
+    document: &'static Value,
     room: String,
     entry: String,
     file: String,
@@ -165,6 +168,7 @@ impl Things {
             .replace("{ticket}", "none")
             .replace("{emoji}", "none")
             .replace("{type}", "none")
+            .replace("{token}", "none")
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")
     }

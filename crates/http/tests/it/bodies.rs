@@ -16,6 +16,10 @@ async fn a_body_that_is_no_json_for_us_is_refused_and_changes_nothing() {
         "[".repeat(120),
         "]".repeat(120)
     );
+    let many = format!(
+        "{{\"handle\":\"ada\",\"more\":[{}0]}}",
+        "{},".repeat(40_000)
+    );
     let url = t.owner().handle_url();
     let send = |kind: &str, body: &[u8]| {
         let ask = t.owner().ask("PATCH", &url).header("content-type", kind);
@@ -33,6 +37,7 @@ async fn a_body_that_is_no_json_for_us_is_refused_and_changes_nothing() {
         b"\xef\xbb\xbf{\"handle\":\"ada\"}",
         b"handle=ada",
         deep.as_bytes(),
+        many.as_bytes(),
     ] {
         assert_eq!(
             send(json, body).await.refused(400, "INVALID_JSON"),

@@ -565,7 +565,7 @@ async fn any_json_value_is_kept_and_streamed_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn a_stream_of_a_session_finds_none_yet() {
+async fn a_stream_of_a_session_that_is_not_there_finds_none() {
     let t = TestHall::open().await;
     let path = "/api/events?scope=session:01980000-0000-7000-8000-000000000000";
     let answer = t.owner().get(path).await;

@@ -103,6 +103,9 @@ async fn only_posts_of_readable_messages_are_taken() {
     let large = json!({"name": "rooms_list", "arguments": {"x": "y".repeat(1 << 20)}});
     let answer = send(&ada, "tools/call", large).await;
     answer.refused(413, "PAYLOAD_TOO_LARGE");
+    let many = json!({"name": "rooms_list", "arguments": {"x": vec![0; 40_000]}});
+    let answer = send(&ada, "tools/call", many).await;
+    answer.refused(400, "INVALID_JSON");
     let foreign = ada.clone().with("origin", "http://evil.example");
     let answer = send(&foreign, "tools/list", json!({})).await;
     answer.refused(403, "ORIGIN_NOT_ALLOWED");

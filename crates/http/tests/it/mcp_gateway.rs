@@ -1,123 +1,19 @@
 //! The gateway to an agent's tool servers: who may speak there, what is handed on, and when a
 //! server is cut off. Source: contract 4.4, 4.6, 4.9, 4.12 (6).
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
-};
-
-use axum::{
-    Json, Router,
-    extract::State,
-    http::StatusCode,
-    response::{IntoResponse, Response},
-    routing::post,
-};
 use guildhall_testkit::{Answer, Caller, TestHall, soon, until};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::net::TcpListener;
 
 use crate::{
+    mcp_counterpart::{Counterpart, result_of, tool},
     mcp_servers::{ask, at},
     picking::text,
     sessions,
 };
 
-/// A tool server of another program, at an address of this computer.
-struct Counterpart {
-    url: String,
-    is: Arc<Being>,
-    _serving: JoinSet<()>,
-}
-
-#[derive(Default)]
-struct Being {
-    tools: Mutex<Vec<Value>>,
-    /// Whether it wants a sign-in.
-    is_shut: Mutex<bool>,
-    /// Calls of tools that reached it.
-    calls: AtomicUsize,
-}
-
-fn tool(name: &str, description: &str) -> Value {
-    json!({"name": name, "description": description, "inputSchema": {"type": "object"},
-        "_meta": {"own": name}})
-}
-
-impl Counterpart {
-    async fn start(tools: &[Value]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let is = Arc::new(Being::default());
-        *is.tools.lock().unwrap() = tools.to_vec();
-        let routes = Router::new().route("/mcp", post(serve));
-        let routes = routes.with_state(Arc::clone(&is));
-        let mut serving = JoinSet::new();
-        serving.spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        Self {
-            url,
-            is,
-            _serving: serving,
-        }
-    }
-
-    fn has_now(&self, tools: &[Value]) {
-        *self.is.tools.lock().unwrap() = tools.to_vec();
-    }
-
-    fn calls(&self) -> usize {
-        self.is.calls.load(Ordering::SeqCst)
-    }
-
-    fn connection(&self) -> Value {
-        json!({"transport": "http", "url": self.url, "headers": {}})
-    }
-}
-
-async fn serve(State(is): State<Arc<Being>>, Json(message): Json<Value>) -> Response {
-    if *is.is_shut.lock().unwrap() {
-        return (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")]).into_response();
-    }
-    let told = |what: &str, told: Value| {
-        Json(json!({"jsonrpc": "2.0", "id": message["id"], what: told})).into_response()
-    };
-    match message["method"].as_str().unwrap_or_default() {
-        "initialize" => told(
-            "result",
-            json!({"protocolVersion": message["params"]["protocolVersion"],
-                "capabilities": {"tools": {}, "prompts": {}, "logging": {}},
-                "serverInfo": {"name": "counterpart", "version": "3"}, "instructions": "Use it."}),
-        ),
-        "tools/list" => {
-            let tools = is.tools.lock().unwrap().clone();
-            told("result", json!({"tools": tools}))
-        }
-        "prompts/list" => told("result", json!({"prompts": [{"name": "p"}]})),
-        "tools/call" => {
-            is.calls.fetch_add(1, Ordering::SeqCst);
-            match message["params"]["name"].as_str() {
-                Some("hold") => std::future::pending().await,
-                Some("fail") => told(
-                    "error",
-                    json!({"code": -32_050, "message": "no", "data": 1}),
-                ),
-                _ => told("result", result_of(&message["params"]["arguments"])),
-            }
-        }
-        _ if message["id"].is_null() => StatusCode::ACCEPTED.into_response(),
-        _ => told("error", json!({"code": -32_601, "message": "unknown"})),
-    }
-}
-
-/// What a call comes to.
-fn result_of(arguments: &Value) -> Value {
-    json!({"content": [{"type": "text", "text": "heard", "_meta": {"k": 1.5}}],
-        "structuredContent": {"heard": arguments}, "x-own": 9_007_199_254_740_993_i64,
-        "isError": false})
-}
-
 /// A hall with an agent that speaks for a session of its own.
-async fn hall() -> (TestHall, Caller) {
+pub(crate) async fn hall() -> (TestHall, Caller) {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let session = sessions::open(&t.owner(), &ada, json!({})).await;
@@ -125,7 +21,7 @@ async fn hall() -> (TestHall, Caller) {
     (t, ada)
 }
 
-async fn send(by: &Caller, name: &str, method: &str, params: Value) -> Answer {
+pub(crate) async fn send(by: &Caller, name: &str, method: &str, params: Value) -> Answer {
     let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     by.post(&format!("/mcp/servers/{name}"), message).await
 }
@@ -140,7 +36,7 @@ pub(crate) async fn told(by: &Caller, name: &str, method: &str, params: Value) -
 }
 
 /// The result of a call.
-async fn call(by: &Caller, name: &str, tool: &str) -> Value {
+pub(crate) async fn call(by: &Caller, name: &str, tool: &str) -> Value {
     let params = json!({"name": tool, "arguments": {"a": 1}});
     let mut message = told(by, name, "tools/call", params).await;
     assert_eq!(message["error"], Value::Null, "{message}");
@@ -148,18 +44,18 @@ async fn call(by: &Caller, name: &str, tool: &str) -> Value {
 }
 
 /// A call that came to nothing; why.
-async fn refused(by: &Caller, name: &str, tool: &str) -> String {
+pub(crate) async fn refused(by: &Caller, name: &str, tool: &str) -> String {
     let result = call(by, name, tool).await;
     assert_eq!(result["isError"], true, "{result}");
     text(&result["content"][0]["text"])
 }
 
-async fn entry(t: &TestHall, agent: &Caller, name: &str) -> Value {
+pub(crate) async fn entry(t: &TestHall, agent: &Caller, name: &str) -> Value {
     let path = format!("{}/{name}", at(agent));
     t.owner().get(&path).await.ok(200)
 }
 
-async fn add(t: &TestHall, agent: &Caller, name: &str, connection: &Value) {
+pub(crate) async fn add(t: &TestHall, agent: &Caller, name: &str, connection: &Value) {
     t.owner()
         .post(&at(agent), ask(name, connection))
         .await

@@ -442,11 +442,18 @@ async fn the_session_that_asked_hears_of_the_end_once_and_nobody_else_is_told() 
     let refused = scene.ada.post(&path, asked).await;
     refused.refused(404, "SESSION_NOT_FOUND");
     let mut events = scene.t.events();
-    let started = scene.ada.post(&path, of).await.ok(200);
+    scene.ada.post(&path, of).await.ok(200);
     let required = events.all().pop().unwrap();
     let scope = format!("session:{}", text(&session["id"]));
     assert_eq!(
         (&required["type"], &required["scope"]),
+        (&json!("mcp_signin_required"), &json!(scope))
+    );
+    // A person who starts it once more does that for the same session.
+    let started = scene.start(&owner).await;
+    let again = events.all().pop().unwrap();
+    assert_eq!(
+        (&again["type"], &again["scope"]),
         (&json!("mcp_signin_required"), &json!(scope))
     );
     let away = scene.sent(&started).await;
@@ -462,4 +469,35 @@ async fn the_session_that_asked_hears_of_the_end_once_and_nobody_else_is_told() 
         of_type("message_queued")["data"]["sessionId"],
         session["id"]
     );
+}
+
+#[tokio::test]
+async fn who_follows_a_link_that_leads_nowhere_reads_why_on_a_page() {
+    let (t, login) = (TestHall::open().await, TestHall::open_login().await);
+    for verb in ["start", "go"] {
+        let path = format!("/api/oauth/{verb}/{}", "a".repeat(43));
+        for (caller, status, words) in [
+            (
+                t.owner(),
+                404,
+                "There is no such sign-in, or its time is over.",
+            ),
+            (login.nobody(), 401, "Sign in to guildhall"),
+        ] {
+            let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+            let told = caller.clone().with("accept", accept).get(&path).await;
+            assert_eq!(told.status, status, "{verb}");
+            assert_eq!(told.header("content-type"), "text/html; charset=utf-8");
+            assert!(
+                told.header("content-security-policy")
+                    .starts_with("default-src 'none'")
+            );
+            let page = told.text();
+            assert!(page.contains(words) && page.contains("<h1>"), "{page}");
+            // A program is told as ever.
+            let told = caller.get(&path).await;
+            assert_eq!(told.header("content-type"), "application/json");
+            assert_eq!(told.status, status);
+        }
+    }
 }

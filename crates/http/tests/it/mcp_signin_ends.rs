@@ -242,7 +242,7 @@ async fn what_waits_survives_a_restart_and_what_was_exchanged_does_not() {
     let mut scene = Scene::open().await;
     let started = scene.start(&scene.ada).await;
     let away = scene.sent(&started).await;
-    scene.place.holds(true);
+    scene.place.holds(Some("code="));
     let path = format!(
         "/api/oauth/callback?state={}&code=good",
         away.parameter("state")
@@ -300,6 +300,12 @@ async fn a_refused_refresh_forgets_the_token_and_an_unanswered_one_does_not() {
     assert_eq!(scene.test().await["ok"], true, "the old one counts still");
     assert_eq!(scene.place.asked_of("POST /token").len(), 4);
     assert_eq!(scene.entry().await["authStatus"], "connected");
+    // Nobody else waits for it at once.
+    assert_eq!(scene.test().await["ok"], true);
+    scene.t.pass(29);
+    assert_eq!(scene.test().await["ok"], true);
+    assert_eq!(scene.place.asked_of("POST /token").len(), 4);
+    scene.t.pass(1);
     scene
         .place
         .answers("/token", 400, json!({"error": "invalid_grant"}));

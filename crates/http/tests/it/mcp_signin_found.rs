@@ -3,7 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_signin::{Away, Scene};
+use crate::{
+    mcp_signin::{Away, Scene},
+    sign_in_place::Place,
+};
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource";
 const SERVER: &str = "/.well-known/oauth-authorization-server";
@@ -35,6 +38,41 @@ async fn whole_way(scene: &Scene) -> Away {
     assert_eq!(scene.entry().await["authStatus"], "connected");
     assert_eq!(scene.test().await["ok"], true);
     away
+}
+
+#[tokio::test]
+async fn a_client_that_a_person_typed_is_shown_to_nobody_whom_the_server_names_later() {
+    let scene = Scene::open().await;
+    let client = json!({"clientId": "mine", "clientSecret": "canary-client-secret"});
+    let path = format!("{}/client", scene.server());
+    scene.t.owner().put(&path, client.clone()).await.ok(200);
+    let started = scene.start(&scene.ada).await;
+    scene.sent(&started).await;
+    let other = Place::open().await;
+    let named = json!({"resource": format!("{}/mcp", scene.place.origin),
+        "authorization_servers": [other.origin]});
+    let own = "/.well-known/oauth-protected-resource/mcp";
+    scene.place.answers(own, 200, named);
+    let started = scene.start(&scene.ada).await;
+    let page = scene.go(&started).await;
+    assert_eq!(page.status, 502, "{}", page.text());
+    assert_eq!(
+        scene.poll(&started).await["code"],
+        "SIGNIN_NO_APP_REGISTRATION"
+    );
+    assert_eq!(other.asked_of("POST /register").len(), 0);
+    // Typed once more, it is for the one who is named now; the one of before still takes his.
+    scene.t.owner().put(&path, client).await.ok(200);
+    let started = scene.start(&scene.ada).await;
+    let away = scene.sent(&started).await;
+    assert!(
+        away.location.starts_with(&other.origin),
+        "{}",
+        away.location
+    );
+    scene.place.answers_as_usual(own);
+    let started = scene.start(&scene.ada).await;
+    assert_eq!(scene.go(&started).await.status, 502);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Tokens of sign-ins at work: what connections to tool servers show.
 //! Source: contract 4.8, "refresh" and "outgoing header".
 
+use guildhall_testkit::until;
 use serde_json::{Value, json};
 
 use crate::{
@@ -83,6 +84,35 @@ async fn a_call_that_wants_more_than_the_sign_in_allows_leads_to_a_wider_one() {
 }
 
 #[tokio::test]
+async fn a_sign_in_of_meanwhile_outlives_the_refresh_of_the_one_before() {
+    let refused = (400, json!({"error": "invalid_grant"}));
+    for answer in [Some(refused), None] {
+        let scene = Scene::signed_in().await;
+        scene.t.pass(3_590);
+        scene.place.holds(Some("grant_type=refresh_token"));
+        let signing = async {
+            let is_asked = || scene.place.asked_of("POST /token").len() == 2;
+            until("the refresh", is_asked).await;
+            let path = format!("{}/signin", scene.server());
+            let _: Value = scene.t.owner().delete(&path).await.ok(200);
+            let started = scene.start(&scene.ada).await;
+            let away = scene.sent(&started).await;
+            assert_eq!(scene.back(&away, "code=good").await.status, 200);
+            if let Some((status, body)) = &answer {
+                scene.place.answers("/token", *status, body.clone());
+            }
+            scene.place.holds(None);
+        };
+        futures_util::future::join(scene.test(), signing).await;
+        assert_eq!(scene.entry().await["authStatus"], "connected", "{answer:?}");
+        assert_eq!(scene.test().await["ok"], true);
+        let (asked, _) = heard(&scene.place);
+        let shown = &asked.last().unwrap().authorization;
+        assert_eq!(shown, "Bearer canary-access-2", "{answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_sign_in_that_the_server_takes_after_all_is_taken_up_again() {
     let scene = Scene::signed_in().await;
     let session = sessions::open(&scene.t.owner(), &scene.ada, json!({})).await;
@@ -120,4 +150,19 @@ async fn what_a_server_has_for_those_who_signed_in_is_held_against_what_was_appr
     let path = format!("/api/approvals/{question}");
     let card = scene.t.owner().get(&path).await.ok(200);
     assert_eq!(card["kind"], "repin");
+}
+
+#[tokio::test]
+async fn signing_out_answers_no_question_to_a_person() {
+    let scene = Scene::signed_in().await;
+    scene.place.rewords("another one");
+    assert_eq!(scene.test().await["pinChanged"], true);
+    let held = scene.entry().await;
+    let path = format!("{}/signin", scene.server());
+    let _: Value = scene.t.owner().delete(&path).await.ok(200);
+    let now = scene.entry().await;
+    assert_eq!(
+        json!([now["status"], now["authStatus"], now["approvalId"]]),
+        json!(["needsApproval", "needs-auth", held["approvalId"]])
+    );
 }

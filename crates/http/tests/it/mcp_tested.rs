@@ -499,6 +499,10 @@ async fn a_test_that_fails_says_in_which_way() {
         let error = tested["error"].as_str().unwrap();
         assert!((1..=400).contains(&error.chars().count()), "{error}");
         events.none();
+        // One that goes well again: what failed before counts no longer.
+        there.is_now(Mood::Tools(Vec::new()));
+        assert_eq!(test(&owner, &ada, "web").await["ok"], true);
+        events.all();
     }
     // A sign-in that allows too little is one that is wanted.
     there.is_now(Mood::Status(
@@ -511,4 +515,29 @@ async fn a_test_that_fails_says_in_which_way() {
     );
     let changed = events.next("mcp_server_status_changed");
     assert_eq!(changed["status"], "needsSignIn");
+}
+
+#[tokio::test]
+async fn a_server_that_three_tests_do_not_reach_counts_as_failing_until_one_does() {
+    let t = TestHall::open().await;
+    let (owner, ada) = (t.owner(), t.agent("ada").await);
+    let there = Counterpart::start(Mood::Page).await;
+    owner
+        .post(&at(&ada), ask("web", &there.connection()))
+        .await
+        .ok(200);
+    for expected in ["unknown", "unknown", "failing", "failing"] {
+        assert_eq!(test(&ada, &ada, "web").await["code"], "PROTOCOL_ERROR");
+        let entry = owner.get(&format!("{}/web", at(&ada))).await.ok(200);
+        assert_eq!(entry["status"], expected);
+        assert_eq!(entry["statusDetail"].is_string(), expected == "failing");
+    }
+    there.is_now(Mood::Tools(Vec::new()));
+    assert_eq!(test(&ada, &ada, "web").await["ok"], true);
+    there.is_now(Mood::Page);
+    for _ in 0..2 {
+        test(&ada, &ada, "web").await;
+        let entry = owner.get(&format!("{}/web", at(&ada))).await.ok(200);
+        assert_eq!(entry["status"], "ready");
+    }
 }

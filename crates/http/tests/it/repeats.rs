@@ -74,6 +74,46 @@ async fn every_post_that_changes_something_is_answered_again() {
 }
 
 #[tokio::test]
+async fn a_checkbox_and_a_reload_are_answered_again_whatever_became_of_the_file() {
+    let mut t = TestHall::open().await;
+    let (room, folder) = (t.team().await, t.folder("desk"));
+    let path = format!("{folder}/a.md");
+    std::fs::write(&path, "- [ ] water").unwrap();
+    let shown = json!({"content": {"type": "file", "sourcePath": path}});
+    let document = t.owner().post(&canvas::of(&room), shown).await.ok(201);
+    let tick = json!({"cwd": folder, "path": "a.md", "line": 1, "expectedLine": "- [ ] water",
+        "checked": true});
+    for (path, body) in [
+        ("/api/files/checkbox".to_owned(), tick),
+        (
+            format!("{}/reload", canvas::at(&room, &document)),
+            json!({}),
+        ),
+    ] {
+        let first = post(&t.owner(), &path, "k", body.clone()).await;
+        assert_eq!(first.status, 200, "{}", first.text());
+        // Somebody clears it again: what was asked once is not done twice.
+        std::fs::write(format!("{folder}/a.md"), "- [ ] water").unwrap();
+        let rows = t.rows();
+        said_again(&first, &post(&t.owner(), &path, "k", body.clone()).await);
+        t.restart().await;
+        said_again(&first, &post(&t.owner(), &path, "k", body).await);
+        assert_eq!(t.rows(), rows, "{path}");
+        let held = std::fs::read_to_string(format!("{folder}/a.md")).unwrap();
+        assert_eq!(held, "- [ ] water");
+        let other = post(
+            &t.owner(),
+            &path,
+            "k",
+            json!({"line": 1, "cwd": folder,
+            "path": "a.md", "expectedLine": "- [x] water", "checked": false}),
+        )
+        .await;
+        other.refused(422, "IDEMPOTENCY_KEY_REUSED");
+    }
+}
+
+#[tokio::test]
 async fn a_key_belongs_to_its_caller_path_and_body() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);

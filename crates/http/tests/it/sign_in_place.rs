@@ -46,8 +46,8 @@ pub(crate) struct Place {
     /// Its origin.
     pub(crate) origin: String,
     inner: Arc<Mutex<Inner>>,
-    /// Whether the token endpoint keeps whoever asks waiting.
-    holds: Arc<watch::Sender<bool>>,
+    /// Whom the token endpoint keeps waiting: those whose question holds this.
+    holds: Arc<watch::Sender<Option<&'static str>>>,
     _serving: JoinSet<()>,
 }
 
@@ -59,7 +59,7 @@ impl Place {
             expires_in: 3_600,
             ..Inner::default()
         }));
-        let holds = Arc::new(watch::Sender::new(false));
+        let holds = Arc::new(watch::Sender::new(None));
         let mut serving = JoinSet::new();
         let (place, own, held) = (Arc::clone(&inner), origin.clone(), Arc::clone(&holds));
         serving.spawn(async move {
@@ -136,9 +136,10 @@ impl Place {
         self.inner.lock().unwrap().tokens.clear();
     }
 
-    /// Keeps whoever asks for a token waiting, or no longer.
-    pub(crate) fn holds(&self, holds: bool) {
-        self.holds.send_replace(holds);
+    /// Keeps those waiting who ask for a token with this in their question; nobody any longer
+    /// without.
+    pub(crate) fn holds(&self, question: Option<&'static str>) {
+        self.holds.send_replace(question);
     }
 
     /// What was asked so far.
@@ -170,7 +171,7 @@ async fn serve(
     mut socket: TcpStream,
     place: &Mutex<Inner>,
     origin: &str,
-    holds: &watch::Sender<bool>,
+    holds: &watch::Sender<Option<&'static str>>,
 ) -> std::io::Result<()> {
     let (read, mut write) = socket.split();
     let mut read = BufReader::new(read);
@@ -207,7 +208,8 @@ async fn serve(
         if asked.what == "POST /token" {
             let mut holding = holds.subscribe();
             // The test that holds it is over.
-            let _ = holding.wait_for(|holds| !holds).await;
+            let is_free = |holds: &Option<&str>| holds.is_none_or(|it| !asked.body.contains(it));
+            let _ = holding.wait_for(is_free).await;
         }
         let (head, body) = answer(&mut place.lock().unwrap(), &asked, origin);
         let length = body.len();

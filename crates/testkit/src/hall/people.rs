@@ -7,8 +7,8 @@ use guildhall_hall::peers::PeerWord;
 use serde_json::{Value, json};
 
 use super::{
-    ANOTHER_COMPUTER, IN_DOUBT, METRICS_TOKEN, OTHER_USER, PASSWORD, PROCESSES, STRAY, TestHall,
-    UNANSWERED, sign_in_cookie, text,
+    ANOTHER_COMPUTER, IN_DOUBT, METRICS_TOKEN, OTHER_USER, PAGE, PASSWORD, PROCESSES, STRAY,
+    TestHall, UNANSWERED, sign_in_cookie, text,
 };
 use crate::Caller;
 
@@ -72,6 +72,11 @@ impl TestHall {
     /// A process below the server that belongs to no agent.
     pub fn stray(&self) -> Caller {
         Caller::new(self.address.clone(), STRAY, String::new())
+    }
+
+    /// A page in the local browser, with all that the owner shows.
+    pub fn page(&self) -> Caller {
+        self.owner().at(PAGE)
     }
 
     /// The owner at this computer, while an agent's process lives that nobody can look into.

@@ -77,14 +77,16 @@ pub async fn launch(
     let token = launch.env.iter().find(|(name, _)| name == AGENT_TOKEN);
     let start = Start {
         program: &launch.program,
+        name: None,
         args: &launch.args,
         cwd: &launch.cwd,
         env: &launch.env,
         keeper: &launch.keeper,
-        agent: launch.agent,
+        whose: launch.agent.into(),
         trees: &launch.trees,
         mark: token.map(|(name, value)| format!("{name}={value}")),
         grace: Duration::from_secs(STOP_GRACE_S),
+        is_at_pipes: false,
     };
     let (keeper, pipes) = KeptProcess::start(&start)
         .await

@@ -490,6 +490,7 @@ async fn over_pipes(
 ) -> Result<Connected, McpError> {
     let Target::Stdio {
         program,
+        name,
         args,
         env,
         cwd,
@@ -508,14 +509,16 @@ async fn over_pipes(
     env.push((MARK.to_owned(), secret.clone()));
     let start = Start {
         program,
+        name: name.as_deref(),
         args,
         cwd,
         env: &env,
         keeper,
-        agent: *agent,
+        whose: (*agent).into(),
         trees,
         mark: Some(format!("{MARK}={secret}")),
         grace: Duration::from_secs(MCP_STOP_GRACE_S),
+        is_at_pipes: false,
     };
     let (process, pipes) = KeptProcess::start(&start)
         .await

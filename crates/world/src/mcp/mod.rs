@@ -53,6 +53,8 @@ pub enum Target {
     Stdio {
         /// The program, a path or a name looked for in `PATH` of `env`.
         program: PathBuf,
+        /// The name it is called by, where that is not its path: the link that led to it.
+        name: Option<PathBuf>,
         /// Its arguments.
         args: Vec<String>,
         /// Its complete environment.
@@ -375,6 +377,7 @@ mod tests {
         let secret = |name: &str| vec![(name.to_owned(), "hush".to_owned())];
         let stdio = Target::Stdio {
             program: "server".into(),
+            name: None,
             args: vec!["hush".to_owned()],
             env: secret("API_KEY"),
             cwd: "/work".into(),

@@ -18,14 +18,14 @@ use super::{Access, Client, Found, Pkce, Talk, authorization_url};
 pub struct KeptClient {
     /// The client.
     pub client: Client,
-    /// Who registered it; `""` for one that a person typed.
+    /// Who registered it; `""` for one that a person typed and that nobody was shown yet.
     pub issuer: String,
     /// Where it comes back to; `""` for one that a person typed.
     pub redirect_uri: String,
 }
 
 impl KeptClient {
-    /// One that a person typed: it counts wherever the server sends to.
+    /// One that a person typed: it counts where the server sends to first, and only there.
     pub fn typed(client: NewClient) -> Self {
         Self {
             client: Client {
@@ -73,7 +73,7 @@ pub struct Prepared {
     pub access: Access,
     /// Where the client comes from.
     pub origin: AuthClientOrigin,
-    /// The client, where it is new.
+    /// The client, where it is new, or counts at one place from now on.
     pub new_client: Option<KeptClient>,
 }
 
@@ -126,8 +126,16 @@ impl Talk {
         let metadata = &found.metadata;
         match own.stored {
             Some((AuthClientOrigin::Manual, mut kept)) => {
+                let is_first = kept.issuer.is_empty();
+                if is_first {
+                    metadata.issuer.clone_into(&mut kept.issuer);
+                }
+                // Its secret is for the one who was named when a person typed it.
+                if !is_same_issuer(&kept.issuer, &metadata.issuer) {
+                    return Err(Failure::NoAppRegistration);
+                }
                 kept.client.method = metadata.auth_method(kept.client.secret.is_some());
-                return Ok((AuthClientOrigin::Manual, kept, false));
+                return Ok((AuthClientOrigin::Manual, kept, is_first));
             }
             Some((AuthClientOrigin::Registered, kept))
                 if is_same_issuer(&kept.issuer, &metadata.issuer)

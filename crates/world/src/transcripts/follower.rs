@@ -14,7 +14,7 @@ use guildhall_domain::{
 use memchr::memchr_iter;
 
 use super::Found;
-use crate::beneath::Beneath;
+use crate::confined::beneath::Beneath;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{FOLDER_NAMES_MAX, each_rollout, open, projects};
-use crate::{beneath::Beneath, places::Places};
+use crate::{confined::beneath::Beneath, places::Places};
 
 /// Bytes of a transcript that are read to learn what session it is.
 const HEAD_BYTES: u64 = 64 << 10;

@@ -39,6 +39,23 @@ fn a_keeper_ends_with_the_code_of_its_agent() {
 }
 
 #[test]
+fn what_is_kept_is_called_by_the_name_it_was_found_by() {
+    for (words, expected) in [(&["--name", "/links/tool"][..], "/links/tool"), (&[], "sh")] {
+        let mut keeper = Command::new(puppet())
+            .arg("keeper")
+            .args(words)
+            .args(["--", "sh", "-c", "echo \"$0\""])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        keeper.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        let told = keeper.wait_with_output().unwrap().stdout;
+        assert_eq!(String::from_utf8(told).unwrap().trim(), expected);
+    }
+}
+
+#[test]
 fn an_agent_does_not_begin_before_the_server_says_so() {
     let mut keeper = Command::new(puppet())
         .args(["keeper", "--", "sh", "-c", "exit 7"])

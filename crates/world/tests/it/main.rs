@@ -8,6 +8,7 @@
 )]
 
 mod acp;
+mod chromium;
 #[cfg(feature = "real-servers")]
 mod conformance;
 #[cfg(feature = "real-servers")]

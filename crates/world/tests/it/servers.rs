@@ -86,6 +86,7 @@ pub(crate) fn stdio_in(
 ) -> Target {
     Target::Stdio {
         program,
+        name: None,
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
         cwd: std::env::temp_dir(),

@@ -18,7 +18,7 @@ use Happens::{Asks, Refused, Runs};
 /// What is particular to one agent.
 #[derive(Clone, Copy)]
 pub(super) struct Facts {
-    /// Rows that are about another agent.
+    /// Rows that are about another agent, or about what this one has no way to do.
     pub(super) not_its_rows: &'static [u32],
     /// For each mode that is a degree of trust: what becomes of an edit and of a shell call.
     pub(super) modes: &'static [(&'static str, Happens, Happens)],
@@ -82,7 +82,9 @@ const CLAUDE_CODE: Facts = Facts {
 };
 
 const CODEX: Facts = Facts {
-    not_its_rows: &[15],
+    // Its model is not offered tools that our own server lists only later, also not after the
+    // session was taken up again.
+    not_its_rows: &[15, 20],
     modes: &[
         // The sandbox keeps a plain command from writing; only one that wants out is asked about.
         ("read-only", Refused, Asks),

@@ -4,7 +4,7 @@
 //!
 //! Row 5, an ask that nobody answers in time, needs a clock that a test moves, and the binary has
 //! none: it runs against a hall in the test's own process.
-//! Row 19, the house's own tools, is beyond that list.
+//! Rows 19 and 20, the house's own tools and those of a shared tab, are beyond that list.
 
 mod asking;
 mod boundaries;
@@ -40,6 +40,7 @@ const ROWS: &[Row] = &[
     (14, reading::its_commands_and_those_of_the_folder_are_merged),
     (15, asking::a_question_is_answered),
     (19, tools::it_posts_with_the_houses_own_tools),
+    (20, tools::it_fills_a_form_in_a_shared_tab),
     (16, boundaries::its_shell_cannot_decide_rename_or_mint),
     (17, boundaries::its_shell_sees_only_what_is_listed),
     (9, asking::each_mode_asks_as_it_says),
@@ -161,7 +162,7 @@ fn report(agent: &RealAgent, results: &[(u32, Went)]) -> String {
         }
     }
     for row in facts::of(&agent.name).not_its_rows {
-        text.push_str(&format!("; not here: {row} (about another agent)"));
+        text.push_str(&format!("; not here: {row}"));
     }
     text
 }

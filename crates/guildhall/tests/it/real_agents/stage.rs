@@ -8,6 +8,7 @@ use std::{
 };
 
 use guildhall_fake_llm::{FakeLlm, real_agents::RealAgent};
+use guildhall_world::chromium;
 use serde_json::{Value, json};
 
 use super::facts::Facts;
@@ -147,6 +148,9 @@ fn open(agent: &RealAgent, llm: &FakeLlm, more: Option<(&str, &str)>) -> Workspa
     let path = std::env::var("PATH").unwrap_or_default();
     let mut env = vec![("PATH", path.as_str()), ("LANG", "C.UTF-8")];
     env.extend(SECRETS);
+    if !chromium::can_be_sandboxed() {
+        env.push(("GUILDHALL_BROWSER_NO_SANDBOX", "1"));
+    }
     let what = format!("real-{}", agent.name);
     Workspace::open_bare(&what, &env, |home, folder| {
         let mut variables = agent.set_up(home, folder, &llm.address()).unwrap();

@@ -56,6 +56,8 @@ async fn open(scratch: &Path, clock: &Clock) -> Hall {
         configured: Vec::new(),
         streams: Default::default(),
         retention: Retention::default(),
+        previews: crate::PreviewDoors::new(Vec::new(), 0),
+        browser: Default::default(),
     })
     .await
     .unwrap()

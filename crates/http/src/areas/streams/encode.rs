@@ -5,6 +5,7 @@ use guildhall_hall::streams::{
     Frame, ResetReason, RoomSnapshot, ScopeState, SessionSnapshot, Snapshot, SnapshotBody,
 };
 use guildhall_wire::{
+    browser::BrowserState,
     entries::Entries,
     events::{self as wire, ScopeSnapshot},
     sessions as wire_sessions,
@@ -79,6 +80,15 @@ pub(super) fn encode(frame: Frame) -> Result<Encoded, serde_json::Error> {
                 data: signal.data,
             };
             named("signal", None, json(&body)?)
+        }
+        Frame::Browser(state) => {
+            const NAME: &str = "browser_state";
+            let body = wire::BrowserFrame {
+                name: NAME,
+                scope: Scope::Hall.to_string(),
+                data: BrowserState::from(&*state),
+            };
+            named(NAME, None, json(&body)?)
         }
         Frame::Position(seq) => named("position", Some(seq), String::new()),
         Frame::Heartbeat => named("heartbeat", None, String::new()),

@@ -1,0 +1,108 @@
+//! The local browser: what it is, what a person and an agent may do with it, and what follows.
+//! Pure: Chromium itself is `world::chromium`, the actor that owns it is `hall::browser`.
+//!
+//! Source: contract chapter 7.
+
+mod addresses;
+mod control;
+mod events;
+mod input;
+mod machine;
+mod outline;
+mod state;
+mod tabs;
+pub mod told;
+pub mod tools;
+
+pub use addresses::{Address, Origins, may_load};
+pub use control::{Control, Next, Rate, Ticket};
+pub use events::{CloseReason, Effect, Event, KeptTab, Open, Told, UnshareReason};
+pub use input::{Button, Held, Modifiers, Step, Steps, Viewport};
+pub use machine::Machine;
+pub use outline::{Line, Outline, quoted, ref_number};
+pub use state::{
+    Component, Failure, Holder, LastError, LaunchFault, Mode, Preparation, Stage, State, Status,
+};
+pub use tabs::{AuthAsked, Dialog, DialogKind, Facts, Gone, Tab, Tabs, shown};
+
+/// Why a tool of an agent did not do what it was asked for. Source: contract 7.8, "Codes".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Denied {
+    /// No tab is shared with the session.
+    NotShared,
+    /// The person paused the tools.
+    Paused,
+    /// The person was active for as long as the action would wait.
+    PersonActive,
+    /// There is no such tab within the agent's reach.
+    TabNotFound,
+    /// The ref is of another snapshot, or of an element that is gone.
+    StaleRef,
+    /// Another element would receive the click.
+    Covered,
+    /// A field for a password or code: the person types into it.
+    SecretField,
+    /// An address, or a page, that is not for agents.
+    UrlNotAllowed,
+    /// A dialog waits for an answer.
+    DialogOpen,
+    /// Chromium did not answer in time.
+    Timeout,
+    /// Too many actions in a row.
+    RateLimited,
+}
+
+impl Denied {
+    /// Every reason with its code.
+    pub const CODES: [(Self, &str); 11] = [
+        (Self::NotShared, "NOT_SHARED"),
+        (Self::Paused, "PAUSED"),
+        (Self::PersonActive, "PERSON_ACTIVE"),
+        (Self::TabNotFound, "TAB_NOT_FOUND"),
+        (Self::StaleRef, "STALE_REF"),
+        (Self::Covered, "COVERED"),
+        (Self::SecretField, "SECRET_FIELD"),
+        (Self::UrlNotAllowed, "URL_NOT_ALLOWED"),
+        (Self::DialogOpen, "DIALOG_OPEN"),
+        (Self::Timeout, "BROWSER_TIMEOUT"),
+        (Self::RateLimited, "RATE_LIMITED"),
+    ];
+
+    /// Its code.
+    pub fn code(self) -> &'static str {
+        let found = Self::CODES.iter().find(|(denied, _)| *denied == self);
+        found.map_or("", |(_, code)| code)
+    }
+
+    /// One sentence for a model, which says what to do next.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::NotShared => "No tab is shared with this session. Ask the person to share one.",
+            Self::Paused => "The person paused the browser tools. Wait until they go on.",
+            Self::PersonActive => "The person is using the browser. Try again later.",
+            Self::TabNotFound => "There is no such tab. List them with browser_tabs.",
+            Self::StaleRef => "The page changed since that snapshot. Take a new one.",
+            Self::Covered => "Something lies over that element. Take a snapshot or a screenshot.",
+            Self::SecretField => "That field is for a secret. Ask the person to fill it in.",
+            Self::UrlNotAllowed => "That address is not open to agents.",
+            Self::DialogOpen => "A dialog waits for the person's answer.",
+            Self::Timeout => "The browser did not answer in time. Look before you try again.",
+            Self::RateLimited => "Too many actions in a row. Wait some seconds.",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_one_codes_own() {
+        let codes: std::collections::BTreeSet<_> = Denied::CODES.iter().map(|row| row.1).collect();
+        assert_eq!(codes.len(), Denied::CODES.len());
+        for (denied, code) in Denied::CODES {
+            assert_eq!(denied.code(), code);
+            assert!(denied.sentence().ends_with('.'), "{code}");
+        }
+    }
+}

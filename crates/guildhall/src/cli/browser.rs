@@ -1,0 +1,401 @@
+//! `guildhall browser`: the local browser of this computer, from the terminal.
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::{
+    bodies,
+    client::Answer,
+    desk::Desk,
+    downloads::Place,
+    failures::Failure,
+    input,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What one does with the local browser.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Shows what the browser is now, and its tabs
+    #[command(after_help = "Example:\n  guildhall browser state")]
+    State,
+    /// Opens the browser, and waits until it is
+    #[command(
+        after_help = "Examples:\n  guildhall browser open\n  guildhall browser open https://example.org --window"
+    )]
+    Open(Open),
+    /// Looks for the browser's program
+    #[command(after_help = "Example:\n  guildhall browser prepare")]
+    Prepare(Prepare),
+    /// Closes the browser
+    #[command(after_help = "Example:\n  guildhall browser close")]
+    Close,
+    /// Shares a tab with a session, or no tab any more
+    #[command(
+        after_help = "Examples:\n  guildhall browser share 01920000-0000-7000-8000-000000000000\n  guildhall browser share none"
+    )]
+    Share(Share),
+    /// Refuses agents' tools for the browser, or lets them on
+    #[command(
+        after_help = "Examples:\n  guildhall browser pause on\n  guildhall browser pause off"
+    )]
+    Pause(Pause),
+    /// Opens a tab at the end, and shows it
+    #[command(after_help = "Example:\n  guildhall browser tab https://example.org")]
+    Tab(NewTab),
+    /// Shows a tab
+    #[command(
+        after_help = "Example:\n  guildhall browser select 01920000-0000-7000-8000-000000000000"
+    )]
+    Select(Tab),
+    /// Closes a tab
+    #[command(
+        after_help = "Example:\n  guildhall browser close-tab 01920000-0000-7000-8000-000000000000"
+    )]
+    CloseTab(Tab),
+    /// Sends a tab to an address, or back, forward, reload or stop
+    #[command(
+        after_help = "Examples:\n  guildhall browser go 01920000-0000-7000-8000-000000000000 https://example.org\n  guildhall browser go 01920000-0000-7000-8000-000000000000 --action back"
+    )]
+    Go(Go),
+    /// Does steps of mouse and keyboard in a tab, as JSON
+    #[command(
+        after_help = "Example:\n  guildhall browser input 01920000-0000-7000-8000-000000000000 '[{\"type\":\"text\",\"text\":\"hello\"}]'"
+    )]
+    Input(Input),
+    /// Gives pages another size
+    #[command(
+        after_help = "Example:\n  guildhall browser resize 01920000-0000-7000-8000-000000000000 1280 800"
+    )]
+    Resize(Resize),
+    /// Answers the dialog that a tab shows
+    #[command(
+        after_help = "Examples:\n  guildhall browser dialog 01920000-0000-7000-8000-000000000000 yes\n  guildhall browser dialog 01920000-0000-7000-8000-000000000000 yes --text Ada"
+    )]
+    Dialog(Dialog),
+    /// Answers a tab's request for a name and a password, which is read and never shown
+    #[command(
+        after_help = "Examples:\n  guildhall browser auth 01920000-0000-7000-8000-000000000000 ada\n  guildhall browser auth 01920000-0000-7000-8000-000000000000 --cancel"
+    )]
+    Auth(Auth),
+    /// Prints the text that is selected in a tab
+    #[command(
+        after_help = "Example:\n  guildhall browser selection 01920000-0000-7000-8000-000000000000"
+    )]
+    Selection(Tab),
+    /// Takes a picture of a tab
+    #[command(
+        after_help = "Example:\n  guildhall browser screenshot 01920000-0000-7000-8000-000000000000 --out page.jpeg"
+    )]
+    Screenshot(Screenshot),
+}
+
+/// How to open it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Open {
+    /// In a window of its own, and not in the page
+    #[arg(long)]
+    window: bool,
+    /// The session a tab is shared with
+    #[arg(long, value_name = "SESSION")]
+    share: Option<String>,
+    /// What to open
+    // Not called `url`: that is the server's, in every command.
+    #[arg(value_name = "URL")]
+    page: Option<String>,
+    /// How long to wait until it is open, 0 to 60
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=60))]
+    wait: u32,
+}
+
+/// Whether to fetch it.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Prepare {
+    /// Fetch it from the network when there is none and that is possible
+    #[arg(long)]
+    download: bool,
+}
+
+/// With whom, and what.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Share {
+    /// The session, or none
+    session: String,
+    /// The tab [default: the one that is shown]
+    #[arg(long)]
+    tab: Option<String>,
+}
+
+/// Whether agents' tools are refused.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Pause {
+    /// Refuse them, or let them on
+    switch: Switch,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+/// What the tab shows.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NewTab {
+    /// An address [default: a blank page]
+    #[arg(value_name = "URL")]
+    page: Option<String>,
+}
+
+/// A tab.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Tab {
+    /// Its id
+    tab: String,
+}
+
+/// Where a tab goes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Go {
+    /// The tab
+    tab: String,
+    /// An address
+    #[arg(
+        value_name = "URL",
+        required_unless_present = "action",
+        conflicts_with = "action"
+    )]
+    page: Option<String>,
+    /// A way along its history
+    #[arg(long)]
+    action: Option<Action>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Action {
+    Back,
+    Forward,
+    Reload,
+    Stop,
+}
+
+/// What is done in a tab.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Input {
+    /// The tab
+    tab: String,
+    /// The steps: a list of objects with a type
+    steps: String,
+}
+
+/// How large pages are.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Resize {
+    /// A tab
+    tab: String,
+    /// CSS pixels
+    width: u32,
+    /// CSS pixels
+    height: u32,
+    /// Physical pixels of one of them
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Dialog {
+    /// The tab
+    tab: String,
+    /// Yes or no
+    answer: YesOrNo,
+    /// What goes into its field
+    #[arg(long)]
+    text: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum YesOrNo {
+    Yes,
+    No,
+}
+
+/// Who one is there.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Auth {
+    /// The tab
+    tab: String,
+    /// The name
+    #[arg(required_unless_present = "cancel", conflicts_with = "cancel")]
+    username: Option<String>,
+    /// No answer at all
+    #[arg(long)]
+    cancel: bool,
+}
+
+/// Of what, and where to.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Screenshot {
+    /// The tab
+    tab: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// The tabs, which are most of what a person asks for.
+const STATE: View = View {
+    list: None,
+    id: "/connectionId",
+    columns: &[
+        ("Status", Cell::At("/status")),
+        ("Mode", Cell::At("/mode")),
+        ("Preparation", Cell::At("/preparation/stage")),
+        ("Shared with", Cell::At("/sessionId")),
+        ("Paused", Cell::At("/paused")),
+        ("Selected tab", Cell::At("/selectedTabId")),
+        ("Error", Cell::At("/lastError/message")),
+    ],
+};
+
+const TABS: View = View {
+    list: Some("tabs"),
+    id: "/id",
+    columns: &[
+        ("TITLE", Cell::At("/title")),
+        ("ADDRESS", Cell::At("/url")),
+        ("SHARED", Cell::At("/shared")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    let (target, body) = match verb {
+        Verb::State => return show(desk, &desk.get(&browser()).await?),
+        Verb::Open(ask) => return open(desk, ask).await,
+        Verb::Selection(ask) => return selection(desk, &ask).await,
+        Verb::Screenshot(ask) => return screenshot(desk, &ask).await,
+        Verb::CloseTab(ask) => return show(desk, &desk.delete(&tab(&ask.tab), None).await?),
+        Verb::Prepare(ask) => {
+            let body = json!({"download": ask.download});
+            (browser().then("prepare"), body)
+        }
+        Verb::Close => (browser().then("close"), json!({})),
+        Verb::Share(ask) => {
+            let mut body = bodies::given(json!({"tabId": ask.tab}));
+            body["sessionId"] = match ask.session.as_str() {
+                "none" => Value::Null,
+                session => session.into(),
+            };
+            (browser().then("share"), body)
+        }
+        Verb::Pause(ask) => {
+            let body = json!({"paused": ask.switch == Switch::On});
+            (browser().then("pause"), body)
+        }
+        Verb::Tab(ask) => {
+            let body = bodies::given(json!({"url": ask.page}));
+            (browser().then("tabs"), body)
+        }
+        Verb::Select(ask) => (tab(&ask.tab).then("select"), json!({})),
+        Verb::Go(ask) => {
+            let action = ask.action.map(|action| match action {
+                Action::Back => "back",
+                Action::Forward => "forward",
+                Action::Reload => "reload",
+                Action::Stop => "stop",
+            });
+            let body = bodies::given(json!({"url": ask.page, "action": action}));
+            (tab(&ask.tab).then("navigate"), body)
+        }
+        Verb::Input(ask) => (tab(&ask.tab).then("input"), steps(desk, &ask).await?),
+        Verb::Resize(ask) => {
+            let body = json!({"width": ask.width, "height": ask.height, "scale": ask.scale});
+            (tab(&ask.tab).then("viewport"), body)
+        }
+        Verb::Dialog(ask) => {
+            let accept = ask.answer == YesOrNo::Yes;
+            let body = bodies::given(json!({"accept": accept, "text": ask.text}));
+            (tab(&ask.tab).then("dialog"), body)
+        }
+        Verb::Auth(ask) => {
+            let body = match ask.username {
+                Some(username) => {
+                    let password = input::secret("Password")?;
+                    json!({"username": username, "password": password})
+                }
+                None => json!({"cancel": true}),
+            };
+            (tab(&ask.tab).then("auth"), body)
+        }
+    };
+    show(desk, &desk.post_anew(&target, Some(&body)).await?)
+}
+
+async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
+    let mode = if ask.window { "window" } else { "embedded" };
+    let body = bodies::given(json!({"mode": mode, "sessionId": ask.share, "url": ask.page}));
+    let target = browser().then("open");
+    let answer = desk.post_and_wait(&target, &body, ask.wait).await?;
+    show(desk, &answer)?;
+    let state: Value = answer.json()?;
+    match (state["status"].as_str(), ask.wait) {
+        (Some("connected"), _) | (_, 0) => Ok(()),
+        (Some("failed"), _) => {
+            let why = state["lastError"]["message"].as_str();
+            Err(Failure::Declined(
+                why.unwrap_or("The browser did not open.").to_owned(),
+            ))
+        }
+        _ => Err(Failure::Declined(format!(
+            "The browser is not open after {} s; `guildhall browser state` shows how far it is.",
+            ask.wait
+        ))),
+    }
+}
+
+fn show(desk: &Desk, answer: &Answer) -> Result<(), Failure> {
+    desk.output.show(answer, &STATE)?;
+    if desk.output.is_for_people() {
+        desk.output.show(answer, &TABS)?;
+    }
+    Ok(())
+}
+
+/// The steps, for the process that runs now.
+async fn steps(desk: &Desk, ask: &Input) -> Result<Value, Failure> {
+    let steps: Value = serde_json::from_str(&ask.steps)
+        .map_err(|error| Failure::Usage(format!("the steps are no JSON: {error}.")))?;
+    let state: Value = desk.get(&browser()).await?.json()?;
+    Ok(json!({"connectionId": state["connectionId"], "steps": steps}))
+}
+
+async fn selection(desk: &Desk, ask: &Tab) -> Result<(), Failure> {
+    let answer = desk.get(&tab(&ask.tab).then("selection")).await?;
+    let selected: Value = answer.json()?;
+    match selected["text"].as_str() {
+        Some(text) if desk.output.is_for_people() => desk.output.content(text),
+        _ => desk.output.body(&answer.body),
+    }
+}
+
+async fn screenshot(desk: &Desk, ask: &Screenshot) -> Result<(), Failure> {
+    let mut arriving = ask.place.begin()?;
+    let mut opened = desk.open(&tab(&ask.tab).then("screenshot")).await?;
+    while let Some(bytes) = opened.next().await? {
+        arriving.write(&bytes)?;
+    }
+    if let Some(path) = arriving.keep()? {
+        let path = path.display();
+        desk.output.done(&format!("The picture is in {path}."))?;
+    }
+    Ok(())
+}
+
+fn browser() -> Target {
+    Target::new("/api/local-browser")
+}
+
+fn tab(id: &str) -> Target {
+    browser().then("tabs").then(id)
+}

@@ -1,0 +1,165 @@
+//! `guildhall preview`. An address is printed as it is, so that a script can open it: whoever has
+//! it sees what it shows, for half an hour.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{
+    bodies::absolute,
+    desk::Desk,
+    failures::Failure,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What can be shown to a browser.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Shows a dev server of this computer: prints an address that counts for half an hour
+    #[command(after_help = "Example:\n  guildhall preview open 5173")]
+    Open(Port),
+    /// Shows a folder: prints an address that counts for half an hour
+    #[command(
+        after_help = "Examples:\n  guildhall preview serve .\n  guildhall preview serve ~/site docs/start.html"
+    )]
+    Serve(Serve),
+    /// Lists the dev servers that are shown
+    #[command(after_help = "Example:\n  guildhall preview list")]
+    List,
+    /// Stops showing a dev server, and cuts every connection through its preview
+    #[command(after_help = "Example:\n  guildhall preview close 5173")]
+    Close(Port),
+    /// Lists the ports that programs of the server's user listen on
+    #[command(after_help = "Example:\n  guildhall preview ports")]
+    Ports,
+    /// Says whether somebody listens on a port
+    #[command(after_help = "Example:\n  guildhall preview probe 5173")]
+    Probe(Port),
+    /// Lets no address made so far count any more, and closes every preview
+    #[command(after_help = "Example:\n  guildhall preview revoke")]
+    Revoke,
+}
+
+/// A dev server.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Port {
+    /// The port it listens on
+    port: u16,
+}
+
+/// A folder and the file of it that is shown first.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Serve {
+    /// The folder
+    folder: PathBuf,
+    /// The file to begin with, in the folder [default: its index.html]
+    #[arg(default_value = "", hide_default_value = true)]
+    file: String,
+}
+
+const SIGNED: View = View {
+    list: None,
+    id: "/url",
+    columns: &[],
+};
+
+const LIST: View = View {
+    list: Some("previews"),
+    id: "/port",
+    columns: &[
+        ("PORT", Cell::At("/port")),
+        ("SHOWN ON", Cell::At("/listenPort")),
+        ("OPENED", Cell::At("/openedAt")),
+        ("LAST ASKED", Cell::At("/lastRequestAt")),
+        ("CONNECTIONS", Cell::At("/openSockets")),
+    ],
+};
+
+const PORTS: View = View {
+    list: Some("ports"),
+    id: "/port",
+    columns: &[
+        ("PORT", Cell::At("/port")),
+        ("PROGRAM", Cell::At("/process")),
+    ],
+};
+
+const PROBED: View = View {
+    list: None,
+    id: "/listening",
+    columns: &[("Listening", Cell::At("/listening"))],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::Open(ask) => sign(desk, &json!({"kind": "proxy", "port": ask.port})).await,
+        Verb::Serve(ask) => {
+            let cwd = absolute(&ask.folder)?;
+            let body = json!({"kind": "serve", "cwd": cwd, "path": ask.file});
+            sign(desk, &body).await
+        }
+        Verb::List => {
+            let answer = desk.get(&workbench().then("previews")).await?;
+            desk.output.show(&answer, &LIST)
+        }
+        Verb::Close(ask) => {
+            let target = workbench().then("previews").then(&ask.port.to_string());
+            desk.delete(&target, None).await?;
+            let said = format!("The preview of port {} is closed.", ask.port);
+            desk.output.done(&said)
+        }
+        Verb::Ports => {
+            let answer = desk.get(&workbench().then("ports")).await?;
+            desk.output.show(&answer, &PORTS)
+        }
+        Verb::Probe(ask) => {
+            let body = json!({"port": ask.port});
+            let answer = desk
+                .post_anew(&workbench().then("probe"), Some(&body))
+                .await?;
+            desk.output.show(&answer, &PROBED)
+        }
+        Verb::Revoke => {
+            desk.post_anew(&workbench().then("revoke"), None).await?;
+            desk.output
+                .done("No address made so far counts any more; every preview is closed.")
+        }
+    }
+}
+
+/// Asks for an address and prints it; that there is none is no success, whatever is printed.
+async fn sign(desk: &Desk, body: &Value) -> Result<(), Failure> {
+    let answer = desk
+        .post_anew(&workbench().then("sign"), Some(body))
+        .await?;
+    let signed: Value = answer.json()?;
+    let Some(url) = signed["url"].as_str() else {
+        if !desk.output.is_for_people() && !desk.output.is_ids() {
+            desk.output.show(&answer, &SIGNED)?;
+        }
+        let why = why_not(signed["unavailable"].as_str());
+        return Err(Failure::Declined(format!("There is no address: {why}.")));
+    };
+    if !desk.output.is_for_people() {
+        return desk.output.show(&answer, &SIGNED);
+    }
+    desk.output.line(&desk.output.safe_line(url))?;
+    let until = signed["expiresAt"].as_str().unwrap_or_default();
+    desk.output.note(&format!("It counts until {until}."));
+    Ok(())
+}
+
+fn why_not(unavailable: Option<&str>) -> &'static str {
+    match unavailable {
+        Some("tunnel") => "the public address of this server shows no previews",
+        Some("insecure") => "a page on https shows no preview",
+        Some("no-port") => "every port of workbench.previewPorts is taken",
+        _ => "the server says no more",
+    }
+}
+
+fn workbench() -> Target {
+    Target::new("/api/workbench")
+}

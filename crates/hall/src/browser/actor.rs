@@ -1,0 +1,516 @@
+//! The actor: owns the process, walks the machine, keeps what is durable, and says what the
+//! browser is. Whatever takes time it has done beside itself, in `jobs`, so that it
+//! hears all the while.
+//!
+//! The revision moves when something is seen to differ, at most once in
+//! [`limits::BROWSER_STATE_COALESCE_MS`] and at once for who is answered. It is reserved ahead in
+//! the store, so that a page that changes all the time is no write each time.
+
+mod answering;
+mod hearing;
+mod living;
+mod turns;
+mod typists;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, pending},
+    stream::FuturesUnordered,
+};
+use guildhall_domain::{
+    Moment, Result,
+    browser::{
+        CloseReason, Control, Denied, Effect, Event, Holder, Machine, Mode, Rate, State, Status,
+        Tabs, Ticket, Told, Viewport,
+    },
+    ids::{AuthorId, ConnectionId, TabId},
+    limits,
+};
+use guildhall_store::browser::{self as rows, Kept};
+use guildhall_world::chromium::{Chromium, Ended, Happening, Happenings};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    LocalBrowser,
+    agents::Acting,
+    asks::Ask,
+    cinema::{Cinema, ViewAsk, ViewerId},
+    jobs::{self, Done},
+    starting::{self, Begun},
+    typing::Typing,
+};
+use crate::Hall;
+
+const COALESCE: Duration = Duration::from_millis(limits::BROWSER_STATE_COALESCE_MS);
+const CLOSE_GRACE: Duration = Duration::from_secs(limits::BROWSER_CLOSE_GRACE_S);
+/// Revisions that are reserved at a time.
+const REVISIONS_AHEAD: u64 = 100;
+
+/// What the actor is made of.
+pub(crate) struct Beginning {
+    pub(super) asked: mpsc::Receiver<Ask>,
+    pub(super) left: mpsc::UnboundedReceiver<ViewerId>,
+    pub(super) told: watch::Sender<Arc<State>>,
+    pub(super) kept: Kept,
+}
+
+/// What everybody is shown before anything happened.
+pub(super) fn first_state(how: &LocalBrowser, kept: Kept) -> State {
+    let machine = Machine::new(kept.mode);
+    State {
+        mode: machine.mode(),
+        status: machine.status(),
+        preparation: machine.preparation(),
+        connection_id: None,
+        session_id: None,
+        paused: false,
+        tabs: Vec::new(),
+        selected_tab_id: None,
+        revision: kept.revision + 1,
+        holder: Holder::None,
+        held_since: None,
+        viewport: Viewport::default(),
+        sandboxed: !how.is_unsandboxed,
+        last_error: None,
+    }
+}
+
+/// A process, until nothing of it lives any more.
+struct Process {
+    id: ConnectionId,
+    chromium: Chromium,
+    happenings: Happenings,
+    /// Whether nothing happens any more.
+    is_silent: bool,
+    /// How it ended, once it has.
+    ended: oneshot::Receiver<Ended>,
+}
+
+/// When the actor has to look again.
+#[derive(Default)]
+struct Alarms {
+    flush: Option<Instant>,
+    launch: Option<Instant>,
+    kill: Option<Instant>,
+    ping: Option<Instant>,
+    /// Since when nobody uses the browser.
+    lonely: Option<Instant>,
+}
+
+/// Until when a tab's dialog and its request for a password wait.
+#[derive(Clone, Copy, Default)]
+struct Questions {
+    dialog: Option<Instant>,
+    auth: Option<Instant>,
+}
+
+pub(crate) struct Actor {
+    hall: Hall,
+    asked: mpsc::Receiver<Ask>,
+    left: mpsc::UnboundedReceiver<ViewerId>,
+    told: watch::Sender<Arc<State>>,
+    kept: Kept,
+    machine: Machine,
+    tabs: Tabs,
+    questions: BTreeMap<TabId, Questions>,
+    viewport: Viewport,
+    process: Option<Process>,
+    /// A start, once the process before has ended.
+    is_start_due: Option<Mode>,
+    beginning: Option<BoxFuture<'static, Begun>>,
+    jobs: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// What follows from what was done just now.
+    due: VecDeque<Event>,
+    typing: Typing,
+    cinema: Cinema,
+    /// What is filmed, and whether that is being changed.
+    film: Option<ViewAsk>,
+    is_film_changing: bool,
+    /// What could not be filmed, so that it is not tried again and again.
+    unfilmable: Option<ViewAsk>,
+    control: Control,
+    rate: Rate,
+    acting: Acting,
+    /// Where turns of agents say that they are over; as many as there are.
+    turns_over: mpsc::UnboundedSender<Ticket>,
+    turns_done: mpsc::UnboundedReceiver<Ticket>,
+    /// Who has the mouse, and since when.
+    held: (Holder, Option<Moment>),
+    alarms: Alarms,
+    begun: Instant,
+    is_stopping: bool,
+}
+
+/// What a process says.
+enum Heard {
+    Happening(Happening),
+    /// Nothing more: its pipe is closed, and its end is near.
+    Silence,
+    /// It has ended; `None` when nobody knows how.
+    Ended(Option<Ended>),
+}
+
+/// What the actor woke for.
+enum Woken {
+    Stop,
+    Ask(Ask),
+    Left(ViewerId),
+    Process(Heard),
+    Begun(Begun),
+    Done(Done),
+    TurnOver(Ticket),
+    Alarm,
+}
+
+impl Actor {
+    pub(super) fn new(hall: Hall, beginning: Beginning) -> Self {
+        let (turns_over, turns_done) = mpsc::unbounded_channel();
+        Self {
+            hall,
+            asked: beginning.asked,
+            left: beginning.left,
+            told: beginning.told,
+            machine: Machine::new(beginning.kept.mode),
+            kept: beginning.kept,
+            tabs: Tabs::default(),
+            questions: BTreeMap::new(),
+            viewport: Viewport::default(),
+            process: None,
+            is_start_due: None,
+            beginning: None,
+            jobs: FuturesUnordered::new(),
+            due: VecDeque::new(),
+            typing: Typing::default(),
+            cinema: Cinema::default(),
+            film: None,
+            is_film_changing: false,
+            unfilmable: None,
+            control: Control::default(),
+            rate: Rate::default(),
+            acting: Acting::default(),
+            turns_over,
+            turns_done,
+            held: (Holder::None, None),
+            alarms: Alarms::default(),
+            begun: Instant::now(),
+            is_stopping: false,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut stopping = self.hall.tasks().stopping();
+        while !(self.is_stopping && self.process.is_none()) {
+            let alarm = self.next_alarm();
+            let woken = tokio::select! {
+                // An error means that the supervisor is gone, which is a stop as well.
+                _ = stopping.wait_for(|stop| *stop), if !self.is_stopping => Woken::Stop,
+                Some(ask) = self.asked.recv(), if !self.is_stopping => Woken::Ask(ask),
+                Some(viewer) = self.left.recv() => Woken::Left(viewer),
+                heard = hear(&mut self.process) => Woken::Process(heard),
+                begun = begin(&mut self.beginning) => Woken::Begun(begun),
+                Some(done) = self.jobs.next() => Woken::Done(done),
+                Some(ticket) = self.turns_done.recv() => Woken::TurnOver(ticket),
+                () = ring(alarm) => Woken::Alarm,
+            };
+            self.wake(woken).await;
+            self.follow_up().await;
+        }
+        self.end().await;
+    }
+
+    async fn wake(&mut self, woken: Woken) {
+        match woken {
+            Woken::Stop => {
+                self.is_stopping = true;
+                // Who asks from now on is told that the server stops.
+                self.asked.close();
+                self.due.push_back(Event::Close(CloseReason::Shutdown));
+            }
+            Woken::Ask(ask) => self.answer(ask).await,
+            Woken::Left(viewer) => self.leave(viewer),
+            Woken::Process(Heard::Happening(happening)) => self.hear(happening),
+            Woken::Process(Heard::Silence) => self.fell_silent(),
+            Woken::Process(Heard::Ended(ended)) => self.ended(ended.as_ref()),
+            Woken::Begun(begun) => self.begun(begun),
+            Woken::Done(done) => self.done(done),
+            Woken::TurnOver(ticket) => {
+                let next = self.control.done(ticket, self.begun.elapsed());
+                self.give_turns(next);
+            }
+            Woken::Alarm => self.look_around().await,
+        }
+    }
+
+    /// Does what follows from what was done, and has it seen.
+    async fn follow_up(&mut self) {
+        while let Some(event) = self.due.pop_front() {
+            if let Err(error) = self.step(event, None, true).await {
+                tracing::error!(?error, "an event of the local browser could not be taken");
+            }
+        }
+        self.begin();
+        self.direct();
+        let is_lonely = self.machine.status() == Status::Connected
+            && self.machine.mode() == Mode::Embedded
+            && self.machine.session().is_none()
+            && self.cinema.is_empty();
+        match is_lonely {
+            true => self.alarms.lonely = self.alarms.lonely.or_else(|| Some(Instant::now())),
+            false => self.alarms.lonely = None,
+        }
+        let holder = self.control.holder();
+        if holder != self.held.0 {
+            let since = (holder != Holder::None).then(|| self.hall.now());
+            self.held = (holder, since);
+        }
+        self.alarms.flush = self
+            .alarms
+            .flush
+            .or_else(|| Some(Instant::now() + COALESCE));
+        // Unless something differs, nobody has to look for that.
+        if self.state().looks_like(&self.told.borrow()) {
+            self.alarms.flush = None;
+        }
+    }
+
+    /// Takes one step, durable where it is told of; what `must` happen has happened, whether or
+    /// not it can be kept.
+    async fn step(&mut self, event: Event, by: Option<AuthorId>, must: bool) -> Result<()> {
+        let (next, effects) = self.machine.next(event, self.hall.now())?;
+        let told: Vec<Told> = effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Tell(told) => Some(told.clone()),
+                _ => None,
+            })
+            .collect();
+        if !told.is_empty()
+            && let Err(error) = self.keep(next.mode(), &told, by).await
+        {
+            if !must {
+                return Err(error);
+            }
+            tracing::error!(?error, "what became of the local browser could not be kept");
+        }
+        self.machine = next;
+        for effect in effects {
+            self.carry_out(effect);
+        }
+        if self.machine.connection().is_none() {
+            self.forget_tabs();
+        }
+        if self.machine.status() != Status::Connecting {
+            self.alarms.launch = None;
+        }
+        Ok(())
+    }
+
+    /// Keeps what outlives the server, with its events, in one transaction.
+    async fn keep(&mut self, mode: Mode, told: &[Told], by: Option<AuthorId>) -> Result<()> {
+        let mut kept = Kept { mode, ..self.kept };
+        for told in told {
+            match *told {
+                Told::Opened(connection, _) => kept.connection = Some(connection),
+                Told::Closed(..) | Told::Failed(_) => kept.connection = None,
+                Told::Shared(session, connection) => kept.shared = Some((session, connection)),
+                Told::Unshared(..) => kept.shared = None,
+                Told::Connected(..) | Told::Paused(..) => {}
+            }
+        }
+        let now = self.hall.now();
+        let events: Vec<_> = told
+            .iter()
+            .map(guildhall_domain::events::Event::from)
+            .collect();
+        self.hall
+            .store()
+            .write(move |tx| {
+                rows::keep(tx, kept)?;
+                for event in &events {
+                    tx.append(now, by, event)?;
+                }
+                Ok(())
+            })
+            .await?;
+        self.kept = kept;
+        Ok(())
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Start(mode) => self.is_start_due = Some(mode),
+            Effect::StopStarting => {
+                self.is_start_due = None;
+                self.beginning = None;
+            }
+            // Nothing can be fetched yet, whether or not it might be.
+            Effect::Prepare { download: _ } => {
+                self.beginning = Some(starting::prepare(self.hall.clone()).boxed());
+            }
+            Effect::StopPreparing => self.beginning = None,
+            Effect::Close => {
+                self.alarms.kill = Some(Instant::now() + CLOSE_GRACE);
+                self.have(|chromium| jobs::close(chromium).boxed());
+            }
+            Effect::Kill => {
+                if let Some(process) = &self.process {
+                    process.chromium.kill();
+                }
+            }
+            Effect::Open(tabs) => {
+                let blank = match self.tabs.all() {
+                    [only] if matches!(only.page.url.as_str(), "" | "about:blank") => Some(only.id),
+                    _ => None,
+                };
+                self.have(|chromium| jobs::open(chromium, blank, tabs).boxed());
+            }
+            Effect::Share(tab) => {
+                if self.tabs.share(tab).is_err() {
+                    self.due.push_back(Event::SharedTabsGone);
+                }
+                self.guard();
+            }
+            Effect::Unshare => {
+                self.tabs.unshare();
+                self.guard();
+                self.refuse_waiting(Denied::NotShared);
+            }
+            Effect::Tell(_) => {}
+        }
+    }
+
+    /// Has something done beside, by the process there is.
+    fn have(&mut self, job: impl FnOnce(Chromium) -> BoxFuture<'static, Done>) {
+        if let Some(process) = &self.process {
+            self.jobs.push(job(process.chromium.clone()));
+        }
+    }
+
+    /// In a window the documents of shared tabs alone are checked.
+    fn guard(&self) {
+        if let Some(process) = self.process.as_ref().filter(|_| self.is_window()) {
+            for tab in self.tabs.all() {
+                process.chromium.guard(tab.id, tab.shared);
+            }
+        }
+    }
+
+    fn is_window(&self) -> bool {
+        self.machine.mode() == Mode::Window
+    }
+
+    /// What everybody may see now, under the revision that was told last.
+    fn state(&self) -> State {
+        State {
+            mode: self.machine.mode(),
+            status: self.machine.status(),
+            preparation: self.machine.preparation(),
+            connection_id: self.machine.connection(),
+            session_id: self.machine.session(),
+            paused: self.machine.is_paused(),
+            tabs: self.tabs.all().to_vec(),
+            selected_tab_id: self.tabs.selected(),
+            revision: self.told.borrow().revision,
+            holder: self.held.0,
+            held_since: self.held.1,
+            viewport: self.viewport,
+            sandboxed: !self.hall.inner.browser.how.is_unsandboxed,
+            last_error: self.machine.last_error().cloned(),
+        }
+    }
+
+    /// Has everybody see what is different now.
+    async fn flush(&mut self) -> Arc<State> {
+        self.alarms.flush = None;
+        let state = self.state();
+        let known = Arc::clone(&self.told.borrow());
+        if state.looks_like(&known) {
+            return known;
+        }
+        let revision = known.revision + 1;
+        if revision > self.kept.revision {
+            self.reserve(revision + REVISIONS_AHEAD).await;
+        }
+        let state = Arc::new(State { revision, ..state });
+        self.told.send_replace(Arc::clone(&state));
+        state
+    }
+
+    async fn reserve(&mut self, revision: u64) {
+        let kept = Kept {
+            revision,
+            ..self.kept
+        };
+        match self
+            .hall
+            .store()
+            .write(move |tx| rows::keep(tx, kept))
+            .await
+        {
+            Ok(()) => self.kept = kept,
+            // A browser that goes on is worth more than a number.
+            Err(error) => tracing::error!(?error, "revisions could not be reserved"),
+        }
+    }
+
+    /// The last words: what the revision came to, if anything was ever different.
+    async fn end(mut self) {
+        let state = self.flush().await;
+        if state.revision != self.kept.revision + 1 {
+            self.reserve(state.revision).await;
+        }
+    }
+}
+
+async fn hear(process: &mut Option<Process>) -> Heard {
+    let Some(process) = process else {
+        return pending().await;
+    };
+    let Process {
+        happenings,
+        is_silent,
+        ended,
+        ..
+    } = process;
+    let happening = async {
+        if *is_silent {
+            return pending().await;
+        }
+        match happenings.next().await {
+            Some(happening) => Heard::Happening(happening),
+            None => {
+                *is_silent = true;
+                Heard::Silence
+            }
+        }
+    };
+    tokio::select! {
+        // Its end is told behind everything that happened before.
+        biased;
+        happening = happening => happening,
+        ended = ended => Heard::Ended(ended.ok()),
+    }
+}
+
+async fn begin(beginning: &mut Option<BoxFuture<'static, Begun>>) -> Begun {
+    match beginning {
+        Some(beginning) => beginning.await,
+        None => pending().await,
+    }
+}
+
+async fn ring(alarm: Option<Instant>) {
+    match alarm {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,369 @@
+//! The cinema: who looks on, at which tab, and which picture each has. Pictures are handed on or
+//! left out, never queued: the fastest viewer sets the pace. Source: contract 7.6.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    browser::{Held, Step},
+    ids::{ConnectionId, TabId},
+    limits,
+};
+use guildhall_world::chromium::Frame;
+use tokio::{sync::mpsc, time::Instant};
+
+const ACK_WAIT: Duration = Duration::from_secs(limits::BROWSER_FRAME_ACK_S);
+/// What may wait for a viewer's socket: pictures are few, see
+/// [`limits::BROWSER_FRAMES_IN_FLIGHT`]; the rest are words about its input.
+const WAITING_MAX: usize = 256;
+
+/// One who looks on.
+pub(super) type ViewerId = u64;
+
+/// What a viewer wants to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ViewAsk {
+    pub(super) tab: TabId,
+    /// Pixels at most.
+    pub(super) width: u32,
+    /// Pixels at most.
+    pub(super) height: u32,
+}
+
+/// A picture of a tab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The view it belongs to.
+    pub view: u32,
+    /// One more with each picture.
+    pub sequence: u32,
+    /// CSS pixels it shows.
+    pub width: u16,
+    /// CSS pixels it shows.
+    pub height: u16,
+    /// When it was taken.
+    pub at: Moment,
+    /// The picture, at most [`limits::BROWSER_FRAME_BYTES_MAX`] bytes.
+    pub jpeg: Bytes,
+}
+
+/// What a viewer is told beside the state.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// What pictures with this number show.
+    View {
+        /// The number.
+        view: u32,
+        /// The tab.
+        tab: TabId,
+        /// The process.
+        connection: ConnectionId,
+    },
+    /// A picture.
+    Picture(Picture),
+    /// What became of some steps.
+    Typed {
+        /// As the viewer called them.
+        id: u32,
+        /// Why they were not done.
+        refused: Option<Refusal>,
+    },
+    /// Where an agent does something.
+    AgentCursor {
+        /// In which tab.
+        tab: TabId,
+        /// CSS pixels from the left.
+        x: f64,
+        /// CSS pixels from above.
+        y: f64,
+        /// What.
+        action: &'static str,
+    },
+}
+
+struct Seat {
+    tell: mpsc::Sender<Said>,
+    view: Option<View>,
+    /// Pictures it has not acknowledged, the oldest first, whatever it saw then.
+    in_flight: VecDeque<(u32, Instant)>,
+    /// What it holds down, in the tab it sees.
+    held: Held,
+}
+
+struct View {
+    id: u32,
+    ask: ViewAsk,
+    /// The last picture it was sent.
+    last: Option<u32>,
+}
+
+impl Seat {
+    fn takes_more(&self, now: Instant) -> bool {
+        let is_stuck = |(_, at): &(u32, Instant)| *at + ACK_WAIT <= now;
+        self.in_flight.len() < limits::BROWSER_FRAMES_IN_FLIGHT
+            && !self.in_flight.front().is_some_and(is_stuck)
+    }
+}
+
+/// The newest picture.
+struct Shown {
+    frame: Frame,
+    sequence: u32,
+    at: Moment,
+    /// Whether somebody has seen it, and Chromium was told so.
+    is_seen: bool,
+}
+
+/// Everybody who looks on.
+#[derive(Default)]
+pub(super) struct Cinema {
+    seats: BTreeMap<ViewerId, Seat>,
+    last_viewer: ViewerId,
+    last_view: u32,
+    last_sequence: u32,
+    shown: Option<Shown>,
+}
+
+impl Cinema {
+    pub(super) fn is_empty(&self) -> bool {
+        self.seats.is_empty()
+    }
+
+    /// Lets one more in.
+    ///
+    /// # Errors
+    /// [`Refusal::BrowserTooManyViewers`].
+    pub(super) fn enter(&mut self) -> Result<(ViewerId, mpsc::Receiver<Said>), Refusal> {
+        if self.seats.len() >= limits::BROWSER_VIEWERS_MAX {
+            return Err(Refusal::BrowserTooManyViewers);
+        }
+        self.last_viewer += 1;
+        let (tell, told) = mpsc::channel(WAITING_MAX);
+        let seat = Seat {
+            tell,
+            view: None,
+            in_flight: VecDeque::new(),
+            held: Held::default(),
+        };
+        self.seats.insert(self.last_viewer, seat);
+        Ok((self.last_viewer, told))
+    }
+
+    /// Those whose socket is gone, but who have not left yet.
+    pub(super) fn absent(&self) -> Vec<ViewerId> {
+        let seats = self.seats.iter();
+        let absent = seats.filter(|(_, seat)| seat.tell.is_closed());
+        absent.map(|(viewer, _)| *viewer).collect()
+    }
+
+    /// Somebody leaves: the steps that let go of what it held down, and where.
+    pub(super) fn leave(&mut self, viewer: ViewerId) -> Option<(TabId, Vec<Step>)> {
+        let seat = self.seats.remove(&viewer)?;
+        Some((seat.view?.ask.tab, seat.held.releases()))
+    }
+
+    /// Shows a viewer something else, or nothing; answers what leaving the tab it saw means, as
+    /// [`Self::leave`] does.
+    pub(super) fn turn(
+        &mut self,
+        viewer: ViewerId,
+        ask: Option<(ViewAsk, ConnectionId)>,
+        now: Instant,
+    ) -> Option<(TabId, Vec<Step>)> {
+        let seat = self.seats.get_mut(&viewer)?;
+        if let (Some(view), Some((ask, _))) = (&mut seat.view, &ask)
+            && view.ask.tab == ask.tab
+        {
+            view.ask = *ask;
+            return None;
+        }
+        let held = std::mem::take(&mut seat.held);
+        let left = seat.view.take().map(|view| (view.ask.tab, held.releases()));
+        if let Some((ask, connection)) = ask {
+            self.last_view += 1;
+            seat.view = Some(View {
+                id: self.last_view,
+                ask,
+                last: None,
+            });
+            say(
+                seat,
+                Said::View {
+                    view: self.last_view,
+                    tab: ask.tab,
+                    connection,
+                },
+            );
+            if let Some(shown) = &self.shown {
+                hand(seat, shown, now);
+            }
+        }
+        left
+    }
+
+    /// Another document is in a tab: whoever sees it has a new view, so that what was meant for the
+    /// old one is known by its number. Answers the steps that let go of what was held down there,
+    /// and the picture that nobody will have seen, for Chromium to be told.
+    pub(super) fn renew(
+        &mut self,
+        tab: TabId,
+        connection: ConnectionId,
+    ) -> (Vec<Step>, Option<Frame>) {
+        let mut held = Vec::new();
+        for seat in self.seats.values_mut() {
+            let Some(view) = seat.view.as_mut().filter(|view| view.ask.tab == tab) else {
+                continue;
+            };
+            self.last_view += 1;
+            view.id = self.last_view;
+            let view = view.id;
+            held.extend(std::mem::take(&mut seat.held).releases());
+            say(
+                seat,
+                Said::View {
+                    view,
+                    tab,
+                    connection,
+                },
+            );
+        }
+        let old = self.shown.take_if(|shown| shown.frame.tab == tab);
+        let unseen = old.filter(|shown| !shown.is_seen);
+        (held, unseen.map(|shown| shown.frame))
+    }
+
+    /// What is to be filmed: the tab that somebody turned to last, as large as anybody wants it.
+    pub(super) fn wanted(&self) -> Option<ViewAsk> {
+        let views = || self.seats.values().filter_map(|seat| seat.view.as_ref());
+        let tab = views().max_by_key(|view| view.id)?.ask.tab;
+        let of_tab = || views().map(|view| view.ask).filter(|ask| ask.tab == tab);
+        Some(ViewAsk {
+            tab,
+            width: of_tab().map(|ask| ask.width).max()?,
+            height: of_tab().map(|ask| ask.height).max()?,
+        })
+    }
+
+    /// A new picture: whoever sees its tab and takes more has it.
+    pub(super) fn show(&mut self, frame: Frame, at: Moment, now: Instant) {
+        self.last_sequence = self.last_sequence.wrapping_add(1);
+        let shown = Shown {
+            frame,
+            sequence: self.last_sequence,
+            at,
+            is_seen: false,
+        };
+        for seat in self.seats.values_mut() {
+            hand(seat, &shown, now);
+        }
+        self.shown = Some(shown);
+    }
+
+    /// A viewer has seen a picture; answers it when Chromium is to be told so.
+    pub(super) fn seen(&mut self, viewer: ViewerId, sequence: u32, now: Instant) -> Option<Frame> {
+        let seat = self.seats.get_mut(&viewer)?;
+        let mut in_flight = seat.in_flight.iter();
+        let place = in_flight.position(|(sent, _)| *sent == sequence)?;
+        seat.in_flight.drain(..=place);
+        let shown = self.shown.as_mut()?;
+        if shown.sequence != sequence {
+            // Meanwhile there is a newer one, which it may not have had.
+            hand(seat, shown, now);
+            return None;
+        }
+        let is_first = !std::mem::replace(&mut shown.is_seen, true);
+        is_first.then(|| shown.frame.clone())
+    }
+
+    /// Which tab a viewer sees under this number.
+    ///
+    /// # Errors
+    /// [`Refusal::BrowserStale`] when it sees another by now, or none.
+    pub(super) fn tab_of(&self, viewer: ViewerId, view: u32) -> Result<TabId, Refusal> {
+        let seat = self.seats.get(&viewer);
+        let seen = seat.and_then(|seat| seat.view.as_ref());
+        let seen = seen.filter(|known| known.id == view);
+        seen.map(|view| view.ask.tab).ok_or(Refusal::BrowserStale)
+    }
+
+    /// Takes note of what a viewer presses and lets go.
+    pub(super) fn note(&mut self, viewer: ViewerId, steps: &[Step]) {
+        if let Some(seat) = self.seats.get_mut(&viewer) {
+            for step in steps {
+                seat.held.note(step);
+            }
+        }
+    }
+
+    /// Tells one viewer something.
+    pub(super) fn tell(&self, viewer: ViewerId, said: Said) {
+        if let Some(seat) = self.seats.get(&viewer) {
+            say(seat, said);
+        }
+    }
+
+    /// Tells everybody who sees a tab where an agent does something.
+    pub(super) fn tell_all(&self, said: &Said) {
+        for seat in self.seats.values() {
+            say(seat, said.clone());
+        }
+    }
+
+    /// A tab is gone, and with it what was held down there.
+    pub(super) fn forget(&mut self, tab: TabId) {
+        for seat in self.seats.values_mut() {
+            if seat.view.as_ref().is_some_and(|view| view.ask.tab == tab) {
+                seat.view = None;
+                seat.held = Held::default();
+            }
+        }
+        if self
+            .shown
+            .as_ref()
+            .is_some_and(|shown| shown.frame.tab == tab)
+        {
+            self.shown = None;
+        }
+    }
+
+    /// Every tab is gone.
+    pub(super) fn forget_all(&mut self) {
+        for seat in self.seats.values_mut() {
+            seat.view = None;
+            seat.held = Held::default();
+        }
+        self.shown = None;
+    }
+}
+
+/// Hands a picture to a viewer that sees its tab, takes more and has not had it.
+fn hand(seat: &mut Seat, shown: &Shown, now: Instant) {
+    let takes_more = seat.takes_more(now);
+    let Some(view) = &mut seat.view else {
+        return;
+    };
+    let is_old = view.last == Some(shown.sequence);
+    if view.ask.tab != shown.frame.tab || is_old || !takes_more {
+        return;
+    }
+    seat.in_flight.push_back((shown.sequence, now));
+    view.last = Some(shown.sequence);
+    let picture = Picture {
+        view: view.id,
+        sequence: shown.sequence,
+        width: shown.frame.width,
+        height: shown.frame.height,
+        at: shown.at,
+        jpeg: shown.frame.jpeg.clone(),
+    };
+    say(seat, Said::Picture(picture));
+}
+
+fn say(seat: &Seat, said: Said) {
+    // One whose socket takes nothing for that long is ended by its own deadlines.
+    let _ = seat.tell.try_send(said);
+}

@@ -1,0 +1,129 @@
+//! What the browser is asked beside the actor, and what comes of it.
+
+use guildhall_domain::{
+    browser::{KeptTab, Steps, Viewport},
+    ids::{ConnectionId, TabId},
+};
+use guildhall_world::chromium::{BrowserError, Chromium, Frame};
+
+use super::{cinema::ViewAsk, typing::Waits};
+
+/// What came of a job.
+pub(super) enum Done {
+    /// Nothing that is not told by itself.
+    Nothing,
+    /// Tabs were opened: the one that is to be shared, and the one that is shown now.
+    Opened {
+        shared: Option<TabId>,
+        shows: Option<TabId>,
+    },
+    /// The size of the window.
+    Measured(Viewport),
+    /// The process answered, or did not.
+    Pinged(ConnectionId, Result<(), BrowserError>),
+    /// This is filmed by that process now; an error is what could not be.
+    Filmed(ConnectionId, Result<Option<ViewAsk>, ViewAsk>),
+    /// Somebody's steps in a tab are done.
+    Typed(TabId, Waits, Result<(), BrowserError>),
+}
+
+/// What a page asks that nobody answered.
+#[derive(Clone, Copy)]
+pub(super) enum Question {
+    Dialog,
+    Auth,
+}
+
+/// What a tab shows, or whether it is there at all, is told by the browser: what becomes of a
+/// job is seen there, and an error adds nothing to it.
+fn told(_: Result<(), BrowserError>) -> Done {
+    Done::Nothing
+}
+
+pub(super) async fn close(chromium: Chromium) -> Done {
+    chromium.close().await;
+    Done::Nothing
+}
+
+pub(super) async fn new_tab(chromium: Chromium) -> Done {
+    told(chromium.new_tab().await.map(|_| ()))
+}
+
+pub(super) async fn close_tab(chromium: Chromium, tab: TabId) -> Done {
+    told(chromium.close_tab(tab).await)
+}
+
+pub(super) async fn select(chromium: Chromium, tab: TabId) -> Done {
+    told(chromium.select(tab).await)
+}
+
+pub(super) async fn acknowledge(chromium: Chromium, frame: Frame) -> Done {
+    chromium.acknowledge(&frame).await;
+    Done::Nothing
+}
+
+/// Opens each in a tab of its own, the first one in the blank one there is.
+pub(super) async fn open(chromium: Chromium, mut blank: Option<TabId>, tabs: Vec<KeptTab>) -> Done {
+    let (mut shared, mut shows) = (None, None);
+    for one in tabs {
+        let tab = match blank.take() {
+            Some(tab) => Ok(tab),
+            None => chromium.new_tab().await,
+        };
+        // One tab too many, or a browser that is gone: the others have no better chance.
+        let Ok(tab) = tab else { break };
+        // What becomes of the load is told by the browser.
+        let _ = chromium.navigate(tab, &one.address).await;
+        shows = Some(tab);
+        if one.shared {
+            shared = Some(tab);
+        }
+    }
+    Done::Opened { shared, shows }
+}
+
+pub(super) async fn ping(chromium: Chromium, id: ConnectionId) -> Done {
+    Done::Pinged(id, chromium.ping().await)
+}
+
+pub(super) async fn measure(chromium: Chromium, tab: TabId) -> Done {
+    match chromium.window_size(tab).await {
+        Ok(viewport) => Done::Measured(viewport),
+        // It is measured again with the next ping.
+        Err(_) => Done::Nothing,
+    }
+}
+
+/// Films what is wanted instead of what was filmed.
+pub(super) async fn film(
+    chromium: Chromium,
+    id: ConnectionId,
+    before: Option<ViewAsk>,
+    wanted: Option<ViewAsk>,
+) -> Done {
+    if let Some(before) = before {
+        // A tab that is gone is filmed no more.
+        let _ = chromium.stop_filming(before.tab).await;
+    }
+    let filmed = match wanted {
+        None => Ok(None),
+        Some(ask) => match chromium.film(ask.tab, ask.width, ask.height).await {
+            Ok(()) => Ok(Some(ask)),
+            Err(_) => Err(ask),
+        },
+    };
+    Done::Filmed(id, filmed)
+}
+
+pub(super) async fn input(chromium: Chromium, tab: TabId, steps: Steps, waits: Waits) -> Done {
+    let answer = chromium.input(tab, &steps).await;
+    Done::Typed(tab, waits, answer)
+}
+
+/// Answers in place of a person who did not.
+pub(super) async fn decline(chromium: Chromium, tab: TabId, question: Question) -> Done {
+    told(match question {
+        Question::Dialog => chromium.answer_dialog(tab, false, None).await,
+        Question::Auth => chromium.answer_auth(tab, None).await,
+    })
+}

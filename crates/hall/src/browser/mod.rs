@@ -1,0 +1,333 @@
+//! The local browser: one Chromium for the whole house, driven by its owner at this computer.
+//!
+//! One actor owns it, see `browser::actor`: who asks, asks there, and is handed what Chromium is driven
+//! by where that needs no order among those who ask. What a browser is and may be is
+//! `domain::browser`, Chromium itself `world::chromium`. Source: contract chapter 7.
+
+mod actor;
+mod agents;
+mod asks;
+mod cinema;
+mod driving;
+mod jobs;
+mod starting;
+mod tools;
+mod typing;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use guildhall_domain::{
+    Error, Fault, Moment, Refusal, Result,
+    browser::{Address, CloseReason, Mode, State, Status, UnshareReason, told},
+    callers::OwnerHere,
+    events::Event,
+    ids::{SessionId, TabId},
+    limits,
+    outcome::Thing,
+    sessions::SessionState,
+    settings::BROWSER_ENABLED,
+};
+use guildhall_store::{
+    Tx,
+    browser::{self as rows, Kept},
+    sessions,
+};
+use guildhall_world::chromium::BrowserError;
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::timeout,
+};
+
+pub use cinema::{Picture, Said};
+pub use driving::{Typist, Viewer};
+/// A way along a tab's history.
+pub use guildhall_world::chromium::Way;
+
+use crate::Hall;
+use asks::{Ask, Deed};
+
+/// Asks that wait for the actor; one more is refused as overload.
+const ASKS_MAX: usize = 256;
+
+/// How the browser of this house is started and kept.
+#[derive(Clone, Debug)]
+pub struct LocalBrowser {
+    /// The executable, when the configuration names one: no other counts then.
+    pub executable: Option<PathBuf>,
+    /// Whether Chromium's own sandbox is switched off, because a person said so.
+    pub is_unsandboxed: bool,
+    /// The server's own port, where the kernel does not tell that a connection is the browser's:
+    /// its pages cannot be refused then, so they do not reach it at all.
+    pub walled_port: Option<u16>,
+    /// How long an embedded browser stays open that nobody uses.
+    pub idle: Duration,
+}
+
+impl Default for LocalBrowser {
+    fn default() -> Self {
+        Self {
+            executable: None,
+            is_unsandboxed: false,
+            walled_port: None,
+            idle: Duration::from_secs(limits::BROWSER_IDLE_CLOSE_S),
+        }
+    }
+}
+
+/// The way to the actor, and what it says.
+pub(crate) struct Browser {
+    how: LocalBrowser,
+    asks: mpsc::Sender<Ask>,
+    /// Viewers that leave: at most as many as there are, so it needs no bound.
+    leaves: mpsc::UnboundedSender<cinema::ViewerId>,
+    state: watch::Receiver<Arc<State>>,
+    listed: tools::Listed,
+}
+
+impl Browser {
+    /// The way, and what the actor is made of.
+    pub(crate) fn new(how: LocalBrowser, kept: Kept) -> (Self, actor::Beginning) {
+        let (asks, asked) = mpsc::channel(ASKS_MAX);
+        let (leaves, left) = mpsc::unbounded_channel();
+        let (told, state) = watch::channel(Arc::new(actor::first_state(&how, kept)));
+        let beginning = actor::Beginning {
+            asked,
+            left,
+            told,
+            kept,
+        };
+        let browser = Self {
+            how,
+            asks,
+            leaves,
+            state,
+            listed: tools::Listed::default(),
+        };
+        (browser, beginning)
+    }
+}
+
+/// What a person asks for who opens the browser.
+#[derive(Clone, Debug)]
+pub struct OpenBrowser {
+    /// Where it shall be shown.
+    pub mode: Mode,
+    /// The chat a tab shall be shared with.
+    pub session: Option<SessionId>,
+    /// What shall be opened.
+    pub url: Option<Address>,
+}
+
+/// Where a tab shall go.
+#[derive(Clone, Debug)]
+pub enum Destination {
+    /// To an address.
+    To(Address),
+    /// Along its history, or nowhere.
+    Along(Way),
+}
+
+/// Starts the actor.
+pub(crate) fn start(hall: &Hall, beginning: actor::Beginning) {
+    let actor = actor::Actor::new(hall.clone(), beginning);
+    hall.tasks().spawn("local browser", hall.now(), actor.run());
+}
+
+/// Tells of what a server left open that ended before it could.
+///
+/// # Errors
+/// A fault when the store refuses it.
+///
+/// Source: contract 7.11, "On start after an unclean end".
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Kept> {
+    let kept = rows::kept(tx)?;
+    if let Some(connection_id) = kept.connection {
+        let reason = CloseReason::Shutdown;
+        let closed = told::Closed {
+            connection_id,
+            reason,
+        };
+        tx.append(now, None, &Event::BrowserClosed(closed))?;
+    }
+    if let Some((session_id, connection_id)) = kept.shared {
+        let unshared = told::Unshared {
+            session_id,
+            connection_id,
+            reason: UnshareReason::Restart,
+        };
+        tx.append(now, None, &Event::BrowserUnshared(unshared))?;
+    }
+    let left = Kept {
+        connection: None,
+        shared: None,
+        ..kept
+    };
+    if left != kept {
+        rows::keep(tx, left)?;
+    }
+    Ok(left)
+}
+
+impl Hall {
+    /// What the browser is now. Starts nothing.
+    pub fn browser(&self, _by: &OwnerHere) -> Arc<State> {
+        Arc::clone(&self.inner.browser.state.borrow())
+    }
+
+    /// What the browser is, and each time it is something else.
+    pub(crate) fn browser_states(&self) -> watch::Receiver<Arc<State>> {
+        self.inner.browser.state.clone()
+    }
+
+    /// Opens the browser, or joins an open that is on its way; answers at once, or when it is
+    /// open, it failed or `wait` is over.
+    ///
+    /// # Errors
+    /// [`Refusal::BrowserDisabled`], `NotFound` for a session that is not there or is closed,
+    /// [`Refusal::BrowserBusy`], [`Refusal::BrowserProfileInUse`].
+    ///
+    /// Source: contract 7.5.
+    pub async fn open_browser(
+        &self,
+        by: &OwnerHere,
+        ask: OpenBrowser,
+        wait: Option<Duration>,
+    ) -> Result<Arc<State>> {
+        self.may_use_browser().await?;
+        if let Some(session) = ask.session {
+            self.can_share_with(session).await?;
+        }
+        let state = self.have_done(by, Deed::Open(ask)).await?;
+        let Some(wait) = wait else {
+            return Ok(state);
+        };
+        let (mut states, mut stopping) = (self.browser_states(), self.tasks().stopping());
+        let is_over = |state: &Arc<State>| match state.status {
+            Status::Connected | Status::Failed => true,
+            Status::Disconnected => !state.preparation.stage.is_on_its_way(),
+            Status::Connecting | Status::Closing => false,
+        };
+        // Neither sender goes before the actor does, which is an end as well.
+        let _ = timeout(wait, async {
+            tokio::select! {
+                _ = states.wait_for(is_over) => {}
+                _ = stopping.wait_for(|stop| *stop) => {}
+            }
+        })
+        .await;
+        Ok(self.browser(by))
+    }
+
+    /// Looks for an executable; with `download` fetches one where that is possible.
+    ///
+    /// # Errors
+    /// [`Refusal::BrowserDisabled`], [`Refusal::BrowserBusy`].
+    pub async fn prepare_browser(&self, by: &OwnerHere, download: bool) -> Result<Arc<State>> {
+        self.may_use_browser().await?;
+        self.have_done(by, Deed::Prepare { download }).await
+    }
+
+    /// Closes the browser, or gives up opening or fetching it; also when it is switched off, for
+    /// then it is all that is left to do with one that runs.
+    ///
+    /// # Errors
+    /// [`Refusal::Overloaded`], [`Refusal::ShuttingDown`].
+    pub async fn close_browser(&self, by: &OwnerHere) -> Result<Arc<State>> {
+        self.have_done(by, Deed::Close).await
+    }
+
+    /// Shares a tab with a session, the one that is shown unless one is named; without a session
+    /// ends the share.
+    ///
+    /// # Errors
+    /// [`Refusal::BrowserDisabled`], `NotFound` of session and tab,
+    /// [`Refusal::BrowserNotConnected`].
+    pub async fn share_browser(
+        &self,
+        by: &OwnerHere,
+        session: Option<SessionId>,
+        tab: Option<TabId>,
+    ) -> Result<Arc<State>> {
+        self.may_use_browser().await?;
+        if let Some(session) = session {
+            self.can_share_with(session).await?;
+        }
+        self.have_done(by, Deed::Share { session, tab }).await
+    }
+
+    /// Refuses agents' tools, or lets them on.
+    ///
+    /// # Errors
+    /// [`Refusal::BrowserDisabled`], [`Refusal::BrowserNotConnected`].
+    pub async fn pause_browser(&self, by: &OwnerHere, paused: bool) -> Result<Arc<State>> {
+        self.may_use_browser().await?;
+        self.have_done(by, Deed::Pause(paused)).await
+    }
+
+    /// Ends the share of a session that is over.
+    pub(crate) async fn unshare_browser_of(&self, session: SessionId) {
+        self.forget_browser_list(session);
+        // Only a stopping server has no actor, and no share then either.
+        let _ = self
+            .inner
+            .browser
+            .asks
+            .send(Ask::SessionEnded(session))
+            .await;
+    }
+
+    /// Holds back what would change something while the browser is switched off.
+    async fn may_use_browser(&self) -> Result<()> {
+        if self.setting(&BROWSER_ENABLED).await?.is_on() {
+            Ok(())
+        } else {
+            Err(Refusal::BrowserDisabled.into())
+        }
+    }
+
+    async fn can_share_with(&self, session: SessionId) -> Result<()> {
+        let found = self
+            .store()
+            .read(move |db| sessions::by_id(db, session))
+            .await?
+            .value;
+        // A share ends with its session, so a closed one never has any.
+        match found.filter(|session| session.state != SessionState::Closed) {
+            Some(_) => Ok(()),
+            None => Err(Refusal::NotFound(Thing::Session).into()),
+        }
+    }
+
+    async fn have_done(&self, by: &OwnerHere, deed: Deed) -> Result<Arc<State>> {
+        let by = by.caller().author;
+        self.ask_browser(|reply| Ask::Do { deed, by, reply }).await
+    }
+
+    /// Asks the actor, and waits for its answer.
+    async fn ask_browser<T>(
+        &self,
+        ask: impl FnOnce(oneshot::Sender<Result<T>>) -> Ask,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.inner.browser.asks.try_send(ask(reply));
+        sent.map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => Refusal::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => Refusal::ShuttingDown,
+        })?;
+        // It drops what it was asked only at its own end.
+        answer.await.map_err(|_| Refusal::ShuttingDown)?
+    }
+}
+
+/// What an error of the browser means for a person who asked for something.
+fn refused(error: BrowserError) -> Error {
+    match error {
+        BrowserError::Gone => Refusal::BrowserNotConnected.into(),
+        BrowserError::Timeout => Refusal::BrowserTimeout.into(),
+        BrowserError::NoTab => Refusal::NotFound(Thing::Tab).into(),
+        BrowserError::NothingAsked => Refusal::BrowserNoDialog.into(),
+        // A dialog is over the page that was meant.
+        BrowserError::Denied(_) => Refusal::BrowserStale.into(),
+        BrowserError::Refused(why) => Fault::broken("asking the local browser", why).into(),
+    }
+}

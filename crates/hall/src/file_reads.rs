@@ -1,0 +1,116 @@
+//! File reads: the text, the bytes and the tree of people's files.
+
+use guildhall_domain::{
+    Result,
+    callers::{AnyCaller, Gate, Identity},
+    file_reads::{FileContent, ShownType, Tree},
+};
+use guildhall_world::{
+    confined::{Confined, Folder},
+    file_reads::{self, TreeAsk},
+};
+
+use crate::{
+    Hall,
+    reaching::{OpenBytes, TextPlace},
+    sight,
+};
+
+/// The text of a file on its way to a client.
+#[derive(Debug)]
+pub struct Text {
+    /// The text, with what a save needs to know of it.
+    pub content: FileContent,
+    /// To be kept until the client has it.
+    pub place: TextPlace,
+}
+
+/// A file that is shown as it is.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Its bytes.
+    pub bytes: OpenBytes,
+    /// What it is shown as.
+    pub kind: ShownType,
+}
+
+impl Hall {
+    /// Whether the caller may name any file or folder at all. The store is asked for those alone
+    /// who need it.
+    ///
+    /// # Errors
+    /// [`guildhall_domain::Refusal::OwnerOnly`] for people to whom the owner's are not opened.
+    ///
+    /// Source: contract 1.3, row 6, and 6.1.
+    pub async fn may_name_files(&self, by: &AnyCaller) -> Result<()> {
+        let by = *by.caller();
+        match by.identity {
+            Identity::Owner | Identity::Agent(_) => Ok(()),
+            Identity::Person(_) => {
+                let asked = self.store().read(move |db| sight::names_files(db, &by));
+                asked.await.map(|asked| asked.value)
+            }
+        }
+    }
+
+    /// The text of the file at `path` in the folder `cwd`.
+    ///
+    /// # Errors
+    /// [`guildhall_domain::Refusal::OwnerOnly`]; those of a path; `NotADirectory` of the folder
+    /// and `NotAFile` of the file; `FileTooLarge`, `BinaryFile`, `NotUtf8`;
+    /// [`guildhall_domain::Refusal::Overloaded`].
+    ///
+    /// Source: contract 6.3.
+    pub async fn file_content(&self, by: &AnyCaller, cwd: String, path: String) -> Result<Text> {
+        let place = self.text_place().await?;
+        let content = self.in_folder(by, cwd, move |confined, cwd| {
+            file_reads::content(confined, cwd, &path)
+        });
+        Ok(Text {
+            content: content.await?,
+            place,
+        })
+    }
+
+    /// The file at `path` in the folder `cwd`, to be shown as it is.
+    ///
+    /// # Errors
+    /// As [`Hall::file_content`] up to `NotAFile`; then `UnsupportedType`.
+    ///
+    /// Source: contract 6.3.
+    pub async fn shown_file(&self, by: &AnyCaller, cwd: String, path: String) -> Result<Shown> {
+        let find = move |_: &Confined, cwd: &Folder| Ok((cwd.file(&path)?, ShownType::of(&path)?));
+        let (file, kind) = self.in_folder(by, cwd, find).await?;
+        Ok(Shown {
+            bytes: self.open_bytes(file),
+            kind,
+        })
+    }
+
+    /// What lies in the folder `cwd` and below it.
+    ///
+    /// # Errors
+    /// As [`Hall::file_content`] up to `NotADirectory`.
+    ///
+    /// Source: contract 6.3.
+    pub async fn file_tree(&self, by: &AnyCaller, cwd: String, ask: TreeAsk) -> Result<Tree> {
+        self.in_folder(by, cwd, move |_, cwd| file_reads::tree(cwd, &ask))
+            .await
+    }
+
+    /// Opens the folder `cwd` of the caller and does something in it.
+    async fn in_folder<T: Send + 'static>(
+        &self,
+        by: &AnyCaller,
+        cwd: String,
+        deed: impl FnOnce(&Confined, &Folder) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let by = *by.caller();
+        let reach = self.store().read(move |db| sight::reach(db, &by)).await?;
+        self.with_files(move |confined, _| {
+            let cwd = confined.open_folder(&reach.value, &cwd)?;
+            deed(confined, &cwd)
+        })
+        .await
+    }
+}

@@ -1,0 +1,86 @@
+//! Previews: dev servers, each on a port of this server's own, shown to whoever has the address.
+//! Which are open is `hall::workbench::previews`; here is what goes through. Source: contract 6.9.
+
+mod headers;
+mod pages;
+mod proxy;
+mod upgrades;
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    http::{HeaderMap, HeaderName, Method, StatusCode},
+};
+use guildhall_domain::limits;
+use guildhall_hall::{
+    Hall,
+    peers::Peers,
+    upstream::Upstream,
+    workbench::previews::{Opened, Preview},
+};
+
+use crate::{
+    guards::Guards,
+    listener::{Counting, Door, Limits},
+};
+
+use proxy::Proxy;
+
+/// The parameter that brings the token of an address.
+pub const PARAMETER: &str = "__guildhall_preview";
+
+/// How an installation's name in `Via` begins.
+const STATION: &str = "guildhall-";
+/// Lets a browser clear what an origin left with it.
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
+
+/// Whether a request came through a preview, of this installation or another one.
+pub fn came_through_a_preview(headers: &HeaderMap) -> bool {
+    headers::came_through_any(headers)
+}
+
+/// The bounds of a preview: few connections, and none is waited for at the end.
+const LIMITS: Limits = Limits {
+    connections_max: limits::PREVIEW_SOCKETS_MAX,
+    requests_in_flight_max: limits::PREVIEW_SOCKETS_MAX,
+    shutdown_grace: Duration::ZERO,
+    ..Limits::DEFAULT
+};
+
+/// Serves a preview that was opened just now, until it ends; `guards` are the server's own.
+pub fn serve(hall: &Hall, guards: Guards, opened: Opened) {
+    let Opened { listeners, preview } = opened;
+    let proxy = Arc::new(Proxy {
+        hall: hall.clone(),
+        preview: Arc::clone(&preview),
+        upstream: Upstream::new(preview.port()),
+        own_name: format!("{STATION}{}", hall.log_id()),
+    });
+    let door = Door {
+        router: Router::new().fallback(proxy::answer).with_state(proxy),
+        guards: guards.of_preview(preview.listen_port()),
+        limits: LIMITS,
+        // The token decides, whoever shows it.
+        peers: Peers::Off,
+        metrics: Arc::new(Counts(Arc::clone(&preview))),
+        tasks: hall.tasks().clone(),
+    };
+    let ends = hall.clone();
+    hall.keep_preview(Arc::clone(&preview), async move {
+        door.serve(listeners, ends.preview_ends(&preview)).await;
+    });
+}
+
+/// Tells a preview of its connections.
+struct Counts(Arc<Preview>);
+
+impl Counting for Counts {
+    fn connections(&self, open: usize) {
+        self.0.has_sockets(open);
+    }
+
+    fn answered(&self, _method: &Method, _status: StatusCode, _took: Duration) {}
+
+    fn tidy(&self) {}
+}

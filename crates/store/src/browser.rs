@@ -1,0 +1,69 @@
+//! The local browser: what of it outlives the server. What runs is `hall::browser`'s.
+
+use guildhall_domain::{
+    Result,
+    browser::Mode,
+    ids::{ConnectionId, SessionId},
+};
+
+use crate::{
+    Rx, Tx,
+    rows::{count, maybe_id, stored, word, word_of},
+};
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Of the last browser.
+    pub mode: Mode,
+    /// No state had a higher revision.
+    pub revision: u64,
+    /// The process that runs.
+    pub connection: Option<ConnectionId>,
+    /// The session with which a tab is shared, and the process which that was told of.
+    pub shared: Option<(SessionId, ConnectionId)>,
+}
+
+/// What was kept last; the default before there was a browser.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn kept(db: &Rx<'_>) -> Result<Kept> {
+    let sql = "SELECT mode, revision, connection, session, shared_in FROM browser WHERE id = 1";
+    let kept = db.first(sql, [], |row| {
+        let session = maybe_id(row, 3, SessionId::from_bytes)?;
+        let shared_in = maybe_id(row, 4, ConnectionId::from_bytes)?;
+        Ok(Kept {
+            mode: word(row, 0, &Mode::WORDS)?,
+            revision: count(row, 1)?,
+            connection: maybe_id(row, 2, ConnectionId::from_bytes)?,
+            shared: session.zip(shared_in),
+        })
+    })?;
+    Ok(kept.unwrap_or_default())
+}
+
+/// Keeps this instead.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn keep(tx: &mut Tx<'_>, kept: Kept) -> Result<()> {
+    let connection = kept.connection.as_ref().map(ConnectionId::as_bytes);
+    let session = kept.shared.as_ref().map(|(session, _)| session.as_bytes());
+    let shared_in = kept.shared.as_ref().map(|(_, process)| process.as_bytes());
+    tx.run(
+        "INSERT INTO browser (id, mode, revision, connection, session, shared_in)
+         VALUES (1, $1, $2, $3, $4, $5)
+         ON CONFLICT (id) DO UPDATE SET mode = excluded.mode, revision = excluded.revision,
+           connection = excluded.connection, session = excluded.session,
+           shared_in = excluded.shared_in",
+        (
+            word_of(kept.mode, &Mode::WORDS),
+            stored(kept.revision),
+            connection,
+            session,
+            shared_in,
+        ),
+    )?;
+    Ok(())
+}

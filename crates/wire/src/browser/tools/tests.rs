@@ -1,0 +1,222 @@
+//! What the tools take and answer, by tables.
+
+use super::*;
+
+const TAB: &str = "0192f0c1-2d3e-7abc-8def-0123456789ab";
+
+fn read(name: &str, arguments: &Value) -> Result<Call, Vec<String>> {
+    let tool = Tool::find(name).unwrap();
+    call(tool, arguments.as_object().unwrap()).map_err(|invalid| {
+        let form = invalid.form_errors.iter().map(|_| "form".to_owned());
+        form.chain(invalid.field_errors.into_keys()).collect()
+    })
+}
+
+#[test]
+fn arguments_are_read_within_their_limits() {
+    let tab = TabId::parse(TAB);
+    let long = "x".repeat(2_049);
+    for (name, arguments, expected) in [
+        ("browser_tabs", json!({"odd": 1}), Ok(Call::Tabs)),
+        ("browser_snapshot", json!({}), Ok(Call::Snapshot(None))),
+        (
+            "browser_snapshot",
+            json!({"tabId": null}),
+            Ok(Call::Snapshot(None)),
+        ),
+        (
+            "browser_snapshot",
+            json!({"tabId": TAB}),
+            Ok(Call::Snapshot(tab)),
+        ),
+        (
+            "browser_snapshot",
+            json!({"tabId": "1"}),
+            Err(vec!["tabId"]),
+        ),
+        (
+            "browser_screenshot",
+            json!({"fullPage": true}),
+            Ok(Call::Screenshot {
+                tab: None,
+                is_whole_page: true,
+            }),
+        ),
+        (
+            "browser_screenshot",
+            json!({"fullPage": "yes"}),
+            Err(vec!["fullPage"]),
+        ),
+        (
+            "browser_navigate",
+            json!({"url": "example.org"}),
+            Ok(Call::Visit("example.org".to_owned())),
+        ),
+        (
+            "browser_navigate",
+            json!({"action": "back", "url": null}),
+            Ok(Call::Turn(Turnback::Back)),
+        ),
+        ("browser_navigate", json!({}), Err(vec!["form"])),
+        (
+            "browser_navigate",
+            json!({"url": "a", "action": "stop"}),
+            Err(vec!["form", "action"]),
+        ),
+        (
+            "browser_click",
+            json!({"ref": "e3"}),
+            Ok(Call::Click {
+                on: 3,
+                button: Button::Left,
+                is_double: false,
+            }),
+        ),
+        (
+            "browser_click",
+            json!({"ref": "3", "button": "fourth", "double": 1}),
+            Err(vec!["button", "double", "ref"]),
+        ),
+        ("browser_click", json!({}), Err(vec!["ref"])),
+        ("browser_hover", json!({"ref": 3}), Err(vec!["ref"])),
+        (
+            "browser_type",
+            json!({"ref": "e1", "text": ""}),
+            Ok(Call::Type {
+                into: 1,
+                text: String::new(),
+                submits: false,
+            }),
+        ),
+        (
+            "browser_type",
+            json!({"ref": "e1", "text": long}),
+            Err(vec!["text"]),
+        ),
+        ("browser_type", json!({"ref": "e1"}), Err(vec!["text"])),
+        (
+            "browser_press_key",
+            json!({"key": "a", "modifiers": 2}),
+            Ok(Call::PressKey {
+                key: "a".to_owned(),
+                modifiers: 2,
+            }),
+        ),
+        (
+            "browser_press_key",
+            json!({"key": "", "modifiers": 16}),
+            Err(vec!["key", "modifiers"]),
+        ),
+        (
+            "browser_press_key",
+            json!({"key": "x".repeat(33)}),
+            Err(vec!["key"]),
+        ),
+        (
+            "browser_select_option",
+            json!({"ref": "e1", "values": ["a", "b"]}),
+            Ok(Call::SelectOption {
+                list: 1,
+                values: vec!["a".to_owned(), "b".to_owned()],
+            }),
+        ),
+        (
+            "browser_select_option",
+            json!({"ref": "e1", "values": vec!["a"; 65]}),
+            Err(vec!["values"]),
+        ),
+        (
+            "browser_select_option",
+            json!({"ref": "e1", "values": ["x".repeat(401)]}),
+            Err(vec!["values"]),
+        ),
+        (
+            "browser_select_option",
+            json!({"ref": "e1"}),
+            Err(vec!["values"]),
+        ),
+        (
+            "browser_scroll",
+            json!({"deltaX": 0, "deltaY": -16_384}),
+            Ok(Call::Scroll {
+                over: None,
+                delta_x: 0.0,
+                delta_y: -16_384.0,
+            }),
+        ),
+        (
+            "browser_scroll",
+            json!({"deltaX": 16_385}),
+            Err(vec!["deltaX", "deltaY"]),
+        ),
+        (
+            "browser_wait_for",
+            json!({"ms": 10_000}),
+            Ok(Call::WaitFor(Awaited::Ms(10_000))),
+        ),
+        (
+            "browser_wait_for",
+            json!({"textGone": "Loading"}),
+            Ok(Call::WaitFor(Awaited::TextGone("Loading".to_owned()))),
+        ),
+        ("browser_wait_for", json!({"ms": 10_001}), Err(vec!["ms"])),
+        ("browser_wait_for", json!({}), Err(vec!["form"])),
+        (
+            "browser_wait_for",
+            json!({"text": "a", "ms": 1}),
+            Err(vec!["form"]),
+        ),
+        ("browser_console", json!({}), Ok(Call::Console(50))),
+        ("browser_console", json!({"limit": 0}), Err(vec!["limit"])),
+        ("browser_console", json!({"limit": 201}), Err(vec!["limit"])),
+        ("browser_tab_new", json!({}), Ok(Call::TabNew(None))),
+        (
+            "browser_tab_close",
+            json!({"tabId": TAB}),
+            Ok(Call::TabClose(tab.unwrap())),
+        ),
+        ("browser_tab_select", json!({}), Err(vec!["tabId"])),
+    ] {
+        let found = read(name, &arguments);
+        let expected = expected.map_err(|names| {
+            let names = names.into_iter().map(str::to_owned);
+            names.collect::<Vec<_>>()
+        });
+        assert_eq!(found, expected, "{name} {arguments}");
+    }
+}
+
+#[test]
+fn every_argument_is_described_and_bounded() {
+    for (tool, name) in Tool::NAMES {
+        let About { about, input, .. } = about(tool);
+        assert!(about.len() > 20, "{name}");
+        let properties = input["properties"].as_object().unwrap();
+        for (argument, shape) in properties {
+            assert!(shape["description"].is_string(), "{name}.{argument}");
+            let bound = match shape["type"].as_str().unwrap() {
+                "string" if shape["enum"].is_array() => "enum",
+                "string" => "maxLength",
+                "integer" | "number" => "maximum",
+                "array" => "maxItems",
+                "boolean" => continue,
+                other => panic!("{name}.{argument}: {other}"),
+            };
+            assert!(!shape[bound].is_null(), "{name}.{argument}: {bound}");
+        }
+        for needed in input["required"].as_array().unwrap() {
+            assert!(properties.contains_key(needed.as_str().unwrap()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_uncertain_says_that_it_is_looked_at_first() {
+    let answer = answered(&Answer::Came(Outcome::Uncertain));
+    assert_eq!(answer["outcome"], "uncertain");
+    assert_eq!(answer["code"], "BROWSER_TIMEOUT");
+    let done = answered(&Answer::Came(Outcome::Done));
+    assert_eq!(done, json!({"outcome": "done"}));
+    let denied = denied("PAUSED", "Wait.");
+    assert_eq!(denied["details"], json!({"outcome": "rejected"}));
+}

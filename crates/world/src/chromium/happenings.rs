@@ -1,0 +1,227 @@
+//! What happens in the browser, told in the house's own words and in order.
+//!
+//! A page can make things happen as often as it likes: what is only the newest of its kind
+//! replaces what was not heard yet, and when too much waits, Chromium is no longer read.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use guildhall_domain::{browser::Facts, ids::TabId};
+use tokio::sync::Notify;
+
+/// Happenings that wait to be heard.
+const WAITING_MAX: usize = 1_024;
+
+/// Something that happened in the browser.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Happening {
+    /// It answered, and its first tab is there; holds its version.
+    Ready(String),
+    /// There is a new tab; `opener` is the one it was opened from.
+    TabOpened {
+        /// The new one.
+        tab: TabId,
+        /// Where it was opened from.
+        opener: Option<TabId>,
+    },
+    /// What is in a tab is different now; told as a whole.
+    TabChanged {
+        /// Which one.
+        tab: TabId,
+        /// What is in it.
+        page: Facts,
+    },
+    /// Another document is in a tab, also the same one loaded anew: what was meant for the one
+    /// before is too late.
+    NewDocument(TabId),
+    /// A tab is gone.
+    TabClosed(TabId),
+    /// A picture, which wants to be acknowledged: [`super::Chromium::acknowledge`].
+    Frame(Frame),
+    /// In mode window: the person used mouse or keyboard in this tab.
+    HumanInput(TabId),
+    /// In mode window: this tab is the one that is visible.
+    Visible(TabId),
+}
+
+/// One picture of a tab.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Of which.
+    pub tab: TabId,
+    /// The picture, at most [`guildhall_domain::limits::BROWSER_FRAME_BYTES_MAX`] bytes.
+    pub jpeg: Bytes,
+    /// CSS pixels it shows.
+    pub width: u16,
+    /// CSS pixels it shows.
+    pub height: u16,
+    /// What Chromium calls it.
+    pub(super) number: i64,
+}
+
+/// What happens, for one listener. It must be heard all the while.
+#[derive(Debug)]
+pub struct Happenings(pub(super) Arc<Mailbox>);
+
+impl Happenings {
+    /// The next happening; `None` once the browser is gone. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Happening> {
+        loop {
+            let news = self.0.news.notified();
+            {
+                let mut waiting = self.0.waiting();
+                if let Some(happening) = waiting.happenings.pop_front() {
+                    self.0.room.notify_one();
+                    return Some(happening);
+                }
+                if waiting.is_over {
+                    return None;
+                }
+            }
+            news.await;
+        }
+    }
+}
+
+impl Drop for Happenings {
+    fn drop(&mut self) {
+        // Nobody hears anything any more, and Chromium is not to wait for it.
+        let mut waiting = self.0.waiting();
+        waiting.is_over = true;
+        waiting.happenings.clear();
+        self.0.room.notify_one();
+    }
+}
+
+/// Between who reads Chromium and who hears what happens.
+#[derive(Debug, Default)]
+pub(super) struct Mailbox {
+    // A std mutex: held for a look and never over an await.
+    waiting: Mutex<Waiting>,
+    news: Notify,
+    room: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    happenings: VecDeque<Happening>,
+    is_over: bool,
+}
+
+impl Mailbox {
+    /// Tells something, and waits for room. Answers the picture that this one replaces.
+    pub(super) async fn tell(&self, happening: Happening) -> Option<Frame> {
+        loop {
+            let room = self.room.notified();
+            {
+                let mut waiting = self.waiting();
+                if waiting.is_over {
+                    return None;
+                }
+                let older = waiting.happenings.iter_mut();
+                if let Some(older) = older.rev().find(|older| is_replaced(older, &happening)) {
+                    let older = std::mem::replace(older, happening);
+                    self.news.notify_one();
+                    return match older {
+                        Happening::Frame(frame) => Some(frame),
+                        _ => None,
+                    };
+                }
+                if waiting.happenings.len() < WAITING_MAX {
+                    waiting.happenings.push_back(happening);
+                    self.news.notify_one();
+                    return None;
+                }
+            }
+            room.await;
+        }
+    }
+
+    /// Nothing will happen any more.
+    pub(super) fn close(&self) {
+        self.waiting().is_over = true;
+        self.news.notify_one();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether who hears the newer one need not have heard the older one.
+fn is_replaced(older: &Happening, newer: &Happening) -> bool {
+    match (older, newer) {
+        (Happening::TabChanged { tab: a, .. }, Happening::TabChanged { tab: b, .. }) => a == b,
+        (Happening::Frame(_), Happening::Frame(_)) => true,
+        (Happening::HumanInput(a), Happening::HumanInput(b))
+        | (Happening::NewDocument(a), Happening::NewDocument(b)) => a == b,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tab(number: u8) -> TabId {
+        TabId::from_bytes([number; 16])
+    }
+
+    fn changed(number: u8, title: &str) -> Happening {
+        let title = title.to_owned();
+        let page = Facts {
+            title,
+            ..Facts::default()
+        };
+        let tab = tab(number);
+        Happening::TabChanged { tab, page }
+    }
+
+    #[tokio::test]
+    async fn a_page_that_changes_all_the_time_takes_one_place() {
+        let mailbox = Arc::new(Mailbox::default());
+        let mut happenings = Happenings(Arc::clone(&mailbox));
+        mailbox.tell(changed(1, "first")).await;
+        mailbox.tell(changed(2, "other")).await;
+        for number in 0..10_000 {
+            mailbox.tell(changed(1, &number.to_string())).await;
+        }
+        mailbox.close();
+        assert_eq!(happenings.next().await, Some(changed(1, "9999")));
+        assert_eq!(happenings.next().await, Some(changed(2, "other")));
+        assert_eq!(happenings.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn who_tells_too_much_waits_for_who_hears() {
+        let mailbox = Arc::new(Mailbox::default());
+        let mut happenings = Happenings(Arc::clone(&mailbox));
+        let tell = async {
+            for _ in 0..2 * WAITING_MAX {
+                mailbox.tell(Happening::TabClosed(tab(1))).await;
+            }
+            mailbox.close();
+        };
+        let hear = async {
+            let mut count = 0;
+            while happenings.next().await.is_some() {
+                count += 1;
+            }
+            count
+        };
+        let (_, count) = tokio::join!(tell, hear);
+        assert_eq!(count, 2 * WAITING_MAX);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_listener_that_is_gone() {
+        let mailbox = Arc::new(Mailbox::default());
+        drop(Happenings(Arc::clone(&mailbox)));
+        for _ in 0..=WAITING_MAX {
+            mailbox.tell(Happening::TabClosed(tab(1))).await;
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What happens within a page that is there: answers, dialogs, pictures, words to its console.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use guildhall_domain::{
+    browser::{Dialog, DialogKind, shown},
+    limits,
+};
+use serde_json::{Value, json};
+
+use super::{ConsoleLine, Frame, Happening, Shared, events::text, scripts};
+
+/// Characters of a net error.
+const ERROR_CHARS_MAX: usize = 200;
+
+impl Shared {
+    pub(super) fn responded(&self, session: &str, params: &Value) {
+        if text(params, "/type") != "Document" {
+            return;
+        }
+        let status = params.pointer("/response/status").and_then(Value::as_u64);
+        if let Some((_, page)) = self.book.open().of_session(session)
+            && page.load == text(params, "/requestId")
+        {
+            page.status = status.and_then(|status| status.try_into().ok());
+        }
+    }
+
+    pub(super) async fn failed(&self, session: &str, params: &Value) {
+        if text(params, "/type") != "Document" || params["canceled"] == true {
+            return;
+        }
+        self.change(session, |page| {
+            if page.load == text(params, "/requestId") {
+                page.facts.error = Some(shown(text(params, "/errorText"), ERROR_CHARS_MAX));
+            }
+        })
+        .await;
+    }
+
+    pub(super) async fn dialog(&self, session: &str, params: &Value) {
+        let plain = |pointer| shown(text(params, pointer), limits::BROWSER_DIALOG_CHARS_MAX);
+        let dialog = Dialog {
+            kind: match text(params, "/type") {
+                "confirm" => DialogKind::Confirm,
+                "prompt" => DialogKind::Prompt,
+                "beforeunload" => DialogKind::BeforeUnload,
+                _ => DialogKind::Alert,
+            },
+            message: plain("/message"),
+            default_text: plain("/defaultPrompt"),
+        };
+        self.change(session, |page| {
+            page.facts.dialog = Some(dialog);
+            page.dialogs.send_replace(true);
+        })
+        .await;
+    }
+
+    pub(super) async fn dialog_closed(&self, session: &str) {
+        self.change(session, |page| {
+            page.facts.dialog = None;
+            page.dialogs.send_replace(false);
+        })
+        .await;
+    }
+
+    pub(super) async fn notes(&self, session: &str, what: &str) {
+        self.change(session, |page| page.facts.error = Some(what.to_owned()))
+            .await;
+    }
+
+    pub(super) async fn crashed(&self, session: &str) {
+        self.change(session, |page| {
+            if page.session == session {
+                page.has_document("");
+                page.facts.loading = false;
+                page.loading.send_replace(false);
+                page.facts.error = Some("crashed".to_owned());
+            }
+        })
+        .await;
+    }
+
+    pub(super) async fn change(&self, session: &str, change: impl FnOnce(&mut super::book::Page)) {
+        let tab = self.book.open().of_session(session).map(|(tab, page)| {
+            change(page);
+            tab
+        });
+        if let Some(tab) = tab {
+            self.tell_changed(tab).await;
+        }
+    }
+
+    pub(super) async fn frame(&self, session: &str, params: &Value) {
+        let number = params["sessionId"].as_i64().unwrap_or_default();
+        let side = |pointer: &str| {
+            let side = params.pointer(pointer).and_then(Value::as_f64);
+            // Between 0 and 65535, whatever it was.
+            side.unwrap_or_default().round() as u16
+        };
+        let is_filmed = self
+            .book
+            .open()
+            .of_session(session)
+            .and_then(|(tab, page)| page.is_filmed.then_some(tab));
+        let jpeg = STANDARD.decode(text(params, "/data")).unwrap_or_default();
+        let fits = !jpeg.is_empty() && jpeg.len() <= limits::BROWSER_FRAME_BYTES_MAX;
+        let Some(tab) = is_filmed.filter(|_| fits) else {
+            return self.seen(session, number).await;
+        };
+        let frame = Frame {
+            tab,
+            jpeg: jpeg.into(),
+            width: side("/metadata/deviceWidth"),
+            height: side("/metadata/deviceHeight"),
+            number,
+        };
+        if let Some(older) = self.mailbox.tell(Happening::Frame(frame)).await
+            && let Ok(session) = self.book.session(older.tab)
+        {
+            self.seen(&session, older.number).await;
+        }
+    }
+
+    /// Tells Chromium that a picture was seen, so that it takes the next one.
+    pub(super) async fn seen(&self, session: &str, number: i64) {
+        let params = json!({ "sessionId": number });
+        self.wire
+            .tell(session, "Page.screencastFrameAck", params)
+            .await;
+    }
+
+    pub(super) fn console(&self, session: &str, params: &Value) {
+        let args = params["args"].as_array().map(Vec::as_slice);
+        let words = args
+            .unwrap_or_default()
+            .iter()
+            .map(|arg| match &arg["value"] {
+                Value::String(text) => text.clone(),
+                Value::Null => text(arg, "/description").to_owned(),
+                value => value.to_string(),
+            });
+        let words: Vec<String> = words.take(20).collect();
+        self.says(session, text(params, "/type"), &words.join(" "));
+    }
+
+    pub(super) fn exception(&self, session: &str, params: &Value) {
+        let details = "/exceptionDetails";
+        let thrown = text(params, &format!("{details}/exception/description"));
+        let said = text(params, &format!("{details}/text"));
+        self.says(session, "error", &format!("{said} {thrown}"));
+    }
+
+    pub(super) fn says(&self, session: &str, level: &str, said: &str) {
+        let line = ConsoleLine {
+            level: shown(level, 20),
+            text: shown(said, limits::BROWSER_CONSOLE_CHARS_MAX),
+        };
+        if let Some((_, page)) = self.book.open().of_session(session) {
+            page.says(line);
+        }
+    }
+
+    /// One of our own scripts says something; pages cannot call it.
+    pub(super) async fn bound(&self, session: &str, params: &Value) {
+        if text(params, "/name") != scripts::BINDING {
+            return;
+        }
+        let Some((tab, _)) = self.book.open().of_session(session) else {
+            return;
+        };
+        let payload = text(params, "/payload");
+        if let Some(title) = payload.strip_prefix(scripts::TITLE) {
+            let title = shown(title, limits::BROWSER_TITLE_CHARS_MAX);
+            return self.change(session, |page| page.facts.title = title).await;
+        }
+        let happening = match payload {
+            scripts::HUMAN => Happening::HumanInput(tab),
+            scripts::VISIBLE => Happening::Visible(tab),
+            _ => return,
+        };
+        self.mailbox.tell(happening).await;
+    }
+}

@@ -1,0 +1,96 @@
+//! Directories: reading what lies in one, and making one.
+//! What may be reached is `world::confined`, the order is `domain::directories`.
+
+use guildhall_domain::{
+    Result,
+    directories::{Directory, DirectoryEntry, First, FolderName},
+    limits,
+};
+
+use crate::confined::{Confined, Entry, Folder, Kind, Links, Reach};
+
+/// The folder at `path` within `reach`, or the effective root itself; names that begin with `.`
+/// only with `is_hidden_shown`.
+///
+/// A link counts as what it leads to when that lies in the effective root, else it is left out,
+/// as are devices, sockets and FIFOs.
+///
+/// # Errors
+/// The refusals of contract 6.1, and `NotADirectory`.
+///
+/// Source: contract 6.2.
+pub fn list(
+    confined: &Confined,
+    reach: &Reach,
+    path: Option<&str>,
+    is_hidden_shown: bool,
+) -> Result<Directory> {
+    let folder = match path {
+        Some(path) => confined.open_folder(reach, path)?,
+        None => confined.reached(reach)?,
+    };
+    // Every entry is told with the folder's path before it.
+    let most = limits::LISTING_BYTES_MAX / (folder.path().len() + 1);
+    let mut first = First::new(most.min(limits::DIRECTORY_ENTRIES_MAX));
+    let mut links = None;
+    folder.each(|Entry { name, kind }| {
+        if name.starts_with('.') && !is_hidden_shown {
+            return Ok(());
+        }
+        let kind = match kind {
+            Kind::Link => followed(&folder, &mut links, &name)?,
+            known => Some(known),
+        };
+        let is_directory = match kind {
+            Some(Kind::Folder) => true,
+            Some(Kind::File) => false,
+            Some(Kind::Link | Kind::Other) | None => return Ok(()),
+        };
+        first.add(DirectoryEntry { name, is_directory });
+        Ok(())
+    })?;
+    let (entries, truncated) = first.in_order();
+    Ok(Directory {
+        entries,
+        parent: parent(&folder),
+        truncated,
+        path: folder.path().to_owned(),
+    })
+}
+
+/// Makes the folder `name` in the one at `parent`; its path.
+///
+/// # Errors
+/// The refusals of contract 6.1, `NotADirectory` and `AlreadyExists`.
+///
+/// Source: contract 6.2, neighbours.
+pub fn make(confined: &Confined, reach: &Reach, parent: &str, name: &FolderName) -> Result<String> {
+    let made = confined.open_folder(reach, parent)?.make(name.as_str())?;
+    Ok(made.path().to_owned())
+}
+
+/// What a link leads to; the way to it is looked for at the first one.
+pub(crate) fn followed<'a>(
+    folder: &'a Folder,
+    links: &mut Option<Links<'a>>,
+    name: &str,
+) -> Result<Option<Kind>> {
+    let known = match links.take() {
+        Some(known) => known,
+        None => folder.links()?,
+    };
+    Ok(links.insert(known).kind(name))
+}
+
+fn parent(folder: &Folder) -> Option<String> {
+    let above = |path: &str| match path.rsplit_once('/') {
+        Some(("", _)) => Some("/".to_owned()),
+        Some((above, _)) => Some(above.to_owned()),
+        None => None,
+    };
+    above(folder.path()).filter(|_| !folder.is_root())
+}
+
+#[cfg(test)]
+#[path = "directories_tests.rs"]
+mod tests;

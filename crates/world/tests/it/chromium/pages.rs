@@ -1,0 +1,543 @@
+//! What a person does with pages, and what pages may not do. Source: contract 7.6, 7.7, 7.9,
+//! 7.12 (14).
+
+use guildhall_domain::{
+    browser::{Address, Button, DialogKind, Modifiers, Step, Steps, Viewport},
+    ids::TabId,
+    limits::BROWSER_TABS_MAX,
+};
+use guildhall_world::chromium::{BrowserError, Shot, Wanted, Way};
+
+use super::{
+    A_WHILE, Browser, kill, processes_of,
+    site::{Site, answer, html},
+};
+
+fn click(x: f64, y: f64) -> Steps {
+    steps(vec![Step::Click {
+        x,
+        y,
+        button: Button::Left,
+        count: 1,
+    }])
+}
+
+fn steps(steps: Vec<Step>) -> Steps {
+    Steps::checked(steps, Viewport::default()).unwrap()
+}
+
+/// A page that is one button from corner to corner, which does this.
+fn button(does: &str) -> String {
+    format!(
+        "<title>button</title><button style='position:fixed;inset:0;width:100%' \
+         onclick=\"{does}\">Go</button>"
+    )
+}
+
+/// What a reader of the page would see.
+async fn seen(browser: &Browser, tab: TabId) -> String {
+    browser.chromium.snapshot(tab).await.unwrap().text
+}
+
+#[tokio::test]
+async fn a_tab_tells_where_it_is_and_goes_back_and_forth() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let site = Site::new()
+        .page("/a", html("<title>a\u{202e}</title>"))
+        .page("/b", html("<title>b</title>"));
+    let tab = browser.tab();
+    browser.visit(tab, &site.url("/a"), "a").await;
+    assert_eq!(browser.page(tab).url, site.url("/a"));
+    browser.visit(tab, &site.url("/b"), "b").await;
+    let page = browser.until_page(tab, |page| page.can_go_back).await;
+    assert!(!page.can_go_forward);
+    browser.chromium.go(tab, Way::Back).await.unwrap();
+    browser.until_title(tab, "a").await;
+    browser.until_page(tab, |page| page.can_go_forward).await;
+    browser.chromium.go(tab, Way::Forward).await.unwrap();
+    browser.until_title(tab, "b").await;
+    site.paths();
+    browser.chromium.go(tab, Way::Reload).await.unwrap();
+    browser.chromium.go(tab, Way::Forward).await.unwrap();
+    browser.chromium.visited(tab).await.unwrap();
+    assert_eq!(site.asked.recv().unwrap().path, "/b");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_slow_page_is_answered_when_its_load_begins_and_can_be_stopped() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let site = Site::new();
+    let tab = browser.tab();
+    let held = Address::typed(&site.url("/held")).unwrap();
+    browser.chromium.navigate(tab, &held).await.unwrap();
+    browser.until_page(tab, |page| page.loading).await;
+    browser.chromium.go(tab, Way::Stop).await.unwrap();
+    browser.until_page(tab, |page| !page.loading).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn nothing_but_the_web_is_shown() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let secret = browser.home.path().join("secret.html");
+    std::fs::write(&secret, "<title>secret</title>the treasure").unwrap();
+    let file = format!("file://{}", secret.display());
+    let to = |place: &str| answer("302 Found", &format!("Location: {place}\r\n"), "");
+    let frames = format!(
+        "<title>frames</title><iframe src='{file}'></iframe><iframe src='chrome://version'>\
+         </iframe><iframe src='/redirect'></iframe><object data='{file}'></object>\
+         <embed src='{file}'><iframe src='data:text/html,<p>homemade</p>'></iframe>"
+    );
+    let pop_up = format!(
+        "window.open('{file}'); window.open('chrome://version'); \
+         window.open('view-source:'+location); \
+         location.href='{file}'; document.title='tried'"
+    );
+    let site = Site::new()
+        .page("/redirect", to(&file))
+        .page("/frames", html(&frames))
+        .page("/pop-up", html(&button(&pop_up)))
+        .page("/script", html("<title>script</title><p>fine"));
+    let tab = browser.tab();
+
+    let redirect = Address::typed(&site.url("/redirect")).unwrap();
+    browser.chromium.navigate(tab, &redirect).await.unwrap();
+    let page = browser.until_page(tab, |page| page.error.is_some()).await;
+    assert!(page.error.unwrap().starts_with("net::ERR_"));
+    assert!(!seen(&browser, tab).await.contains("treasure"));
+
+    browser.visit(tab, &site.url("/frames"), "frames").await;
+    let text = seen(&browser, tab).await;
+    assert!(text.contains("homemade"), "{text}");
+    assert!(
+        !text.contains("treasure") && !text.contains("Revision"),
+        "{text}"
+    );
+
+    browser.visit(tab, &site.url("/pop-up"), "button").await;
+    browser
+        .chromium
+        .input(tab, &click(50.0, 50.0))
+        .await
+        .unwrap();
+    browser.until_title(tab, "tried").await;
+    for tab in browser.tabs.keys() {
+        let page = browser.page(*tab);
+        assert!(
+            page.url.starts_with("http:") || page.url.len() < 12,
+            "{page:?}"
+        );
+        assert!(!page.title.contains("secret"));
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn dialogs_wait_for_their_answer() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let asks = "document.title = String([alert('first'), confirm('sure?'), prompt('who?', 'me')])";
+    let site = Site::new().page("/", html(&button(asks)));
+    let tab = browser.tab();
+    browser.visit(tab, &site.url("/"), "button").await;
+    let nothing = browser.chromium.answer_dialog(tab, true, None).await;
+    assert_eq!(nothing, Err(BrowserError::NothingAsked));
+    // It answers although the click is not over before the dialogs are.
+    browser
+        .chromium
+        .input(tab, &click(50.0, 50.0))
+        .await
+        .unwrap();
+    for (kind, message, accept, words) in [
+        (DialogKind::Alert, "first", true, None),
+        (DialogKind::Confirm, "sure?", false, None),
+        (DialogKind::Prompt, "who?", true, Some("ada")),
+    ] {
+        let asked = |page: &guildhall_domain::browser::Facts| {
+            page.dialog
+                .as_ref()
+                .is_some_and(|dialog| dialog.kind == kind)
+        };
+        let dialog = browser.until_page(tab, asked).await.dialog.unwrap();
+        assert_eq!(dialog.message, message);
+        assert_eq!(dialog.default_text, if words.is_some() { "me" } else { "" });
+        let refused = browser.chromium.input(tab, &click(1.0, 1.0)).await;
+        let open = guildhall_domain::browser::Denied::DialogOpen;
+        assert_eq!(refused, Err(BrowserError::Denied(open)));
+        let answered = browser.chromium.answer_dialog(tab, accept, words);
+        answered.await.unwrap();
+    }
+    browser.until_title(tab, ",false,ada").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_password_is_asked_for_and_not_kept() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let site = Site::new().page("/private", html("<title>inside</title>"));
+    let tab = browser.tab();
+    let address = Address::typed(&site.url("/private")).unwrap();
+    let nothing = browser.chromium.answer_auth(tab, None).await;
+    assert_eq!(nothing, Err(BrowserError::NothingAsked));
+    browser.chromium.navigate(tab, &address).await.unwrap();
+    let asked = browser.until_page(tab, |page| page.auth.is_some()).await;
+    let asked = asked.auth.unwrap();
+    assert_eq!(
+        (
+            asked.origin.as_str(),
+            asked.realm.as_str(),
+            asked.scheme.as_str()
+        ),
+        (site.url("").as_str(), "the vault", "basic")
+    );
+    browser.chromium.answer_auth(tab, None).await.unwrap();
+    browser.until_title(tab, "refused").await;
+    assert_eq!(browser.page(tab).auth, None);
+    browser.chromium.navigate(tab, &address).await.unwrap();
+    browser.until_page(tab, |page| page.auth.is_some()).await;
+    let answered = browser.chromium.answer_auth(tab, Some(("ada", "tiger")));
+    answered.await.unwrap();
+    browser.until_title(tab, "inside").await;
+    let shown: Vec<_> = site
+        .asked
+        .try_iter()
+        .filter_map(|asked| asked.authorization)
+        .collect();
+    assert_eq!(shown, ["Basic YWRhOnRpZ2Vy"]);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn downloads_files_and_permissions_are_refused() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let permissions = "<title>?</title><script>Promise.all(['geolocation','camera',\
+        'notifications','clipboard-read'].map(name => navigator.permissions.query({name})))\
+        .then(all => document.title = all.map(one => one.state).join())</script>";
+    let attached = "Content-Disposition: attachment; filename=prize.bin\r\n\
+        Content-Type: application/octet-stream\r\n";
+    let choose = "<title>choose</title><input type=file \
+        style='position:fixed;inset:0;width:100%;height:100%'>";
+    let site = Site::new()
+        .page("/prize", answer("200 OK", attached, "prize"))
+        .page("/choose", html(choose))
+        .page("/permissions", html(permissions));
+    let tab = browser.tab();
+    let prize = Address::typed(&site.url("/prize")).unwrap();
+    browser.chromium.navigate(tab, &prize).await.unwrap();
+    let is_refused =
+        |page: &guildhall_domain::browser::Facts, what: &str| page.error.as_deref() == Some(what);
+    browser
+        .until_page(tab, |page| is_refused(page, "download refused"))
+        .await;
+    browser.visit(tab, &site.url("/choose"), "choose").await;
+    browser
+        .chromium
+        .input(tab, &click(50.0, 50.0))
+        .await
+        .unwrap();
+    browser
+        .until_page(tab, |page| is_refused(page, "file chooser refused"))
+        .await;
+    let denied = "denied,denied,denied,denied";
+    browser.visit(tab, &site.url("/permissions"), denied).await;
+    let home = browser.home.path().to_owned();
+    let left = std::fs::read_dir(&home).unwrap().flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert!(!format!("{left:?}").contains("prize"), "{left:?}");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_crashed_page_leaves_the_browser_and_comes_again() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let site = Site::new().page("/", html("<title>here</title>"));
+    let tab = browser.tab();
+    browser.visit(tab, &site.url("/"), "here").await;
+    for renderer in processes_of(browser.home.path(), "--type=renderer") {
+        kill(renderer);
+    }
+    let page = browser
+        .until_page(tab, |page| page.error.as_deref() == Some("crashed"))
+        .await;
+    assert_eq!(page.url, site.url("/"));
+    browser.chromium.ping().await.unwrap();
+    site.paths();
+    browser.chromium.go(tab, Way::Reload).await.unwrap();
+    browser
+        .until_page(tab, |page| page.error.is_none() && page.title == "here")
+        .await;
+    assert_eq!(site.paths(), ["/"]);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn tabs_come_and_go_and_are_never_too_many() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let many = "for (let n = 0; n < 30; n++) open('/small', '_blank', n % 2 ? 'noopener' : '')";
+    let site = Site::new()
+        .page("/small", html("<title>small</title>"))
+        .page("/", html(&button(many)));
+    let first = browser.tab();
+    let second = browser.chromium.new_tab().await.unwrap();
+    browser
+        .until(|browser| browser.tabs.contains_key(&second).then_some(()))
+        .await;
+    browser.chromium.select(first).await.unwrap();
+    browser.chromium.close_tab(second).await.unwrap();
+    browser
+        .until(|browser| (!browser.tabs.contains_key(&second)).then_some(()))
+        .await;
+    assert_eq!(
+        browser.chromium.close_tab(second).await,
+        Err(BrowserError::NoTab)
+    );
+    // Without any tab it goes on all the same.
+    browser.chromium.close_tab(first).await.unwrap();
+    browser
+        .until(|browser| browser.tabs.is_empty().then_some(()))
+        .await;
+    let first = browser.chromium.new_tab().await.unwrap();
+    browser
+        .until(|browser| browser.tabs.contains_key(&first).then_some(()))
+        .await;
+    browser.visit(first, &site.url("/"), "button").await;
+    browser
+        .chromium
+        .input(first, &click(50.0, 50.0))
+        .await
+        .unwrap();
+    browser
+        .until(|browser| {
+            let mut small = browser.tabs.values();
+            let count = small.by_ref().filter(|tab| tab.1.title == "small").count();
+            // A click may open as many as Chromium's own rules let it.
+            (count > 0 && count + 1 == browser.tabs.len()).then_some(())
+        })
+        .await;
+    assert!(browser.tabs.len() <= BROWSER_TABS_MAX);
+    for (tab, (opener, _)) in &browser.tabs {
+        assert_eq!(*opener, (*tab != first).then_some(first));
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn pictures_come_as_fast_as_they_are_acknowledged() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let moving = "<title>moving</title><p id=p>0</p><script>let n = 0; \
+        (function next() { p.textContent = n++; requestAnimationFrame(next); })()</script>";
+    let site = Site::new().page("/", html(moving));
+    let tab = browser.tab();
+    let size = Viewport::checked(640, 480, 1.0).unwrap();
+    browser.chromium.set_viewport(size).await;
+    browser.visit(tab, &site.url("/"), "moving").await;
+    browser.chromium.film(tab, 320, 240).await.unwrap();
+    for _ in 0..5 {
+        let frame = browser.until(|browser| browser.frames.pop()).await;
+        assert_eq!((frame.tab, frame.width, frame.height), (tab, 640, 480));
+        assert_eq!(size_of(&frame.jpeg), (320, 240));
+        browser.chromium.acknowledge(&frame).await;
+    }
+    browser.chromium.stop_filming(tab).await.unwrap();
+    browser.close().await;
+}
+
+/// The width and height in the frame header of a JPEG (ITU-T T.81, B.2.2).
+fn size_of(jpeg: &[u8]) -> (u16, u16) {
+    assert_eq!(jpeg[..2], [0xff, 0xd8], "no JPEG");
+    let mut at = 2;
+    loop {
+        let marker = jpeg[at + 1];
+        let word = |at: usize| u16::from_be_bytes([jpeg[at], jpeg[at + 1]]);
+        if matches!(marker, 0xc0..=0xc2) {
+            return (word(at + 7), word(at + 5));
+        }
+        at += 2 + usize::from(word(at + 2));
+    }
+}
+
+#[tokio::test]
+async fn a_screenshot_is_as_large_as_asked() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let site = Site::new().page(
+        "/",
+        html("<title>tall</title><style>html{scrollbar-width:none}</style><body style='margin:0'><div style='height:3000px'>x"),
+    );
+    let tab = browser.tab();
+    let size = Viewport::checked(1_000, 500, 1.0).unwrap();
+    browser.chromium.set_viewport(size).await;
+    browser.visit(tab, &site.url("/"), "tall").await;
+    for (is_whole_page, side_max, expected) in [
+        (false, None, (1_000, 500)),
+        (false, Some(500.0), (500, 250)),
+        (true, Some(1_500.0), (500, 1_500)),
+    ] {
+        let shot = Shot {
+            is_whole_page,
+            side_max,
+        };
+        let jpeg = browser.chromium.screenshot(tab, shot).await.unwrap();
+        assert_eq!(size_of(&jpeg), expected);
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn steps_reach_the_page_and_what_is_selected_can_be_copied() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let field = "<title>field</title><textarea id=f style='position:fixed;inset:0;width:100%;\
+        height:100%' oninput='document.title = this.value'></textarea>\
+        <script>onwheel = e => document.title = 'wheel ' + e.deltaY;\
+        oncontextmenu = e => { document.title = 'menu'; return false }</script>";
+    let secret = "<title>secret</title><input type=password value=hunter2 autofocus \
+        onfocus='this.select(); document.title = \"ready\"'>";
+    let site = Site::new()
+        .page("/", html(field))
+        .page("/secret", html(secret));
+    let tab = browser.tab();
+    browser.visit(tab, &site.url("/"), "field").await;
+    let key = |key: &str, modifiers: u8| {
+        let (key, code, modifiers) = (key.to_owned(), String::new(), Modifiers(modifiers));
+        let up = (key.clone(), code.clone());
+        [
+            Step::KeyDown {
+                key,
+                code,
+                modifiers,
+            },
+            Step::KeyUp {
+                key: up.0,
+                code: up.1,
+                modifiers,
+            },
+        ]
+    };
+    let mut typed = click(50.0, 50.0).all().to_vec();
+    typed.extend(key("a", 0));
+    typed.extend(key("B", 8));
+    typed.push(Step::Text {
+        text: "ü日本".to_owned(),
+    });
+    typed.extend(key("x", 0));
+    typed.extend(key("Backspace", 0));
+    browser.chromium.input(tab, &steps(typed)).await.unwrap();
+    browser.until_title(tab, "aBü日本").await;
+    browser
+        .chromium
+        .input(tab, &steps(key("a", 2).into()))
+        .await
+        .unwrap();
+    assert_eq!(browser.chromium.selection(tab).await.unwrap(), "aBü日本");
+    let wheel = Step::Wheel {
+        x: 50.0,
+        y: 50.0,
+        delta_x: 0.0,
+        delta_y: 120.0,
+    };
+    browser
+        .chromium
+        .input(tab, &steps(vec![wheel]))
+        .await
+        .unwrap();
+    browser.until_title(tab, "wheel 120").await;
+    let (x, y, button) = (9.0, 9.0, Button::Right);
+    let right = vec![
+        Step::MouseMove { x, y },
+        Step::MouseDown { x, y, button },
+        Step::MouseUp { x, y, button },
+    ];
+    browser.chromium.input(tab, &steps(right)).await.unwrap();
+    browser.until_title(tab, "menu").await;
+    browser.visit(tab, &site.url("/secret"), "ready").await;
+    assert_eq!(browser.chromium.selection(tab).await.unwrap(), "");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn what_a_window_opens_waits_for_its_guard() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let opens = "const w = window.open(''); w.document.write('<title>made here</title><p>made');\
+        w.document.close()";
+    let site = Site::new().page("/", html(&button(opens)));
+    let tab = browser.tab();
+    browser.visit(tab, &site.url("/"), "button").await;
+    browser
+        .chromium
+        .input(tab, &click(50.0, 50.0))
+        .await
+        .unwrap();
+    let popup = browser
+        .until(|browser| {
+            let mut tabs = browser.tabs.iter();
+            let made = tabs.find(|(_, tab)| tab.1.title == "made here");
+            made.map(|(tab, _)| *tab)
+        })
+        .await;
+    let made = Wanted::Text("made");
+    assert_eq!(
+        browser.chromium.wait_for(popup, made, A_WHILE).await,
+        Ok(true)
+    );
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn workers_work_those_of_frames_and_of_workers_too() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let script = |body| answer("200 OK", "Content-Type: text/javascript\r\n", body);
+    let site = Site::new()
+        .page("/inner.js", script("postMessage('inner')"))
+        .page(
+            "/outer.js",
+            script("new Worker('/inner.js').onmessage = () => postMessage('outer')"),
+        )
+        .page(
+            "/frame",
+            html("<script>new Worker('/outer.js').onmessage = () => parent.postMessage('frame')</script>"),
+        )
+        .page("/shared.js", script("onconnect = ({ports}) => ports[0].postMessage('shared')"))
+        .page("/service.js", script("onactivate = () => 0"))
+        .page(
+            "/",
+            html(
+                "<iframe src=/frame></iframe><script>const done = [];\
+                 const add = what => { done.push(what); document.title = done.sort().join(' ') };\
+                 onmessage = ({data}) => add(data);\
+                 new Worker('/outer.js').onmessage = ({data}) => add(data);\
+                 new SharedWorker('/shared.js').port.onmessage = ({data}) => add(data);\
+                 navigator.serviceWorker.register('/service.js').then(() => \
+                 navigator.serviceWorker.ready).then(() => add('service'))</script>",
+            ),
+        );
+    let tab = browser.tab();
+    browser
+        .visit(tab, &site.url("/"), "frame outer service shared")
+        .await;
+    browser.close().await;
+}

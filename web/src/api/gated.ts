@@ -1,0 +1,29 @@
+/**
+ * Deeds that the owner may have to allow first. Whoever has to wait is given a token, which is shown
+ * when exactly the same is asked again; it opens nothing else, and dies with this page.
+ */
+
+import type { ApprovalRequired } from './types';
+
+type Headers = Record<string, string>;
+
+/** Who must be asked for is told so at once; nothing is held open. */
+const AT_ONCE = { prefer: 'wait=0' };
+
+export class Gate {
+  #tokens = new Map<string, string>();
+
+  /** The answer; null where the owner has to allow it first. `what` says all that is asked. */
+  async ask<Body>(what: unknown[], send: (headers: Headers) => Promise<Body | ApprovalRequired>): Promise<Body | null> {
+    const key = JSON.stringify(what);
+    const token = this.#tokens.get(key);
+    this.#tokens.delete(key);
+    const answer = await send(token === undefined ? AT_ONCE : { ...AT_ONCE, 'x-service-approval': token });
+    if (!isRequired(answer)) return answer;
+    this.#tokens.set(key, answer.approvalToken);
+    return null;
+  }
+}
+
+const isRequired = (answer: unknown): answer is ApprovalRequired =>
+  typeof answer === 'object' && answer !== null && 'approvalToken' in answer && typeof answer.approvalToken === 'string';

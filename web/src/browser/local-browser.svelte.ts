@@ -1,0 +1,122 @@
+/** The local browser as it is now: read, heard of, and changed by what the person does in this window. */
+
+import { browser, type BrowserMode } from '../api/browser';
+import type { BrowserState } from '../api/types';
+import { asApiError, type ApiError } from '../errors/error';
+import { onceMore } from '../events/again';
+import type { HallEvent } from '../events/frames';
+import { newer, selectedIn, stateIn } from './state';
+import { isMoving, phaseOf } from './words';
+
+/** Signs of the server are lossy: while the browser moves on by itself it is asked this often, */
+const ASK_MS = 300;
+/** and a window of its own, which people use without this page, this often. Pictures bring the state with them. */
+const ASK_WINDOW_MS = 5_000;
+
+class LocalBrowser {
+  state = $state.raw<BrowserState | null>(null);
+  /** Why the state could not be read; what was read before is kept. */
+  error = $state.raw<ApiError | null>(null);
+  /** The deeds that are under way. */
+  #doing = $state.raw<readonly string[]>([]);
+  /** What the last deed was refused with. */
+  refused = $state.raw<ApiError | null>(null);
+
+  selected = $derived(this.state ? selectedIn(this.state) : undefined);
+
+  #watchers = 0;
+  #openedHere = false;
+  /** The next answer counts whatever its revision is. */
+  #renews = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  load = onceMore(() => this.#read());
+
+  async #read(): Promise<void> {
+    try {
+      this.take((await browser.state()).body, this.#renews);
+      this.#renews = false;
+      this.error = null;
+    } catch (error) {
+      this.error = asApiError(error);
+    }
+    this.#askAgain();
+  }
+
+  /** Somebody looks, so it is kept true; the answer ends that. */
+  watch(): () => void {
+    this.#watchers += 1;
+    void this.load();
+    return () => {
+      this.#watchers -= 1;
+      if (this.#watchers === 0) clearTimeout(this.#timer);
+    };
+  }
+
+  /** `fresh`: the first word of a new connection. */
+  take = (next: BrowserState, fresh = false): void => {
+    this.state = newer(this.state, next, fresh);
+    this.#askAgain();
+  };
+
+  #askAgain(): void {
+    clearTimeout(this.#timer);
+    if (this.#watchers === 0 || !this.state) return;
+    const wait = isMoving(this.state) ? ASK_MS : phaseOf(this.state) === 'window' ? ASK_WINDOW_MS : 0;
+    if (wait > 0) this.#timer = setTimeout(() => void this.load(), wait);
+  }
+
+  /** True while this deed is under way; without a name, while any is. */
+  busy(deed?: string): boolean {
+    return deed === undefined ? this.#doing.length > 0 : this.#doing.includes(deed);
+  }
+
+  /** Does something and takes in what came of it; true when it was done. */
+  async act(deed: string, call: () => Promise<BrowserState>): Promise<boolean> {
+    this.#doing = [...this.#doing, deed];
+    this.refused = null;
+    try {
+      this.take(await call());
+      return true;
+    } catch (error) {
+      this.refused = asApiError(error);
+      // Most refusals mean that it is no longer as it is shown.
+      void this.load();
+      return false;
+    } finally {
+      this.#doing = this.#doing.toSpliced(this.#doing.indexOf(deed), 1);
+    }
+  }
+
+  open = (mode: BrowserMode, sessionId = ''): Promise<boolean> => {
+    this.#openedHere = true;
+    return this.act('open', () => browser.open({ mode, ...(sessionId ? { sessionId } : {}) }));
+  };
+
+  /** True once after the person opened it in this window. */
+  wasOpenedHere(): boolean {
+    const was = this.#openedHere;
+    this.#openedHere = false;
+    return was;
+  }
+
+  close = (): Promise<boolean> => this.act('close', browser.close);
+
+  fold(event: HallEvent): void {
+    // What an agent does moves the state by itself.
+    if (this.#watchers > 0 && event.type.startsWith('browser_') && event.type !== 'browser_agent_action') void this.load();
+  }
+
+  foldSignal = (sign: unknown): void => {
+    const state = stateIn(sign);
+    if (state && this.#watchers > 0) this.take(state);
+  };
+
+  /** After a reset, which may be another server's. */
+  reload(): void {
+    this.#renews = true;
+    if (this.#watchers > 0) void this.load();
+  }
+}
+
+export const localBrowser = new LocalBrowser();
