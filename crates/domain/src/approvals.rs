@@ -100,16 +100,19 @@ pub enum Capability {
     McpImport,
     /// Going on with an MCP server that looks different now.
     McpRepin,
+    /// Running a destructive operation of a connector.
+    ConnectorsExecute,
 }
 
 impl Capability {
     /// Every capability with its word.
-    pub const WORDS: [(Self, &str); 5] = [
+    pub const WORDS: [(Self, &str); 6] = [
         (Self::McpAdd, "mcp.add"),
         (Self::McpUpdate, "mcp.update"),
         (Self::McpRemove, "mcp.remove"),
         (Self::McpImport, "mcp.import"),
         (Self::McpRepin, "mcp.repin"),
+        (Self::ConnectorsExecute, "connectors.execute"),
     ];
 
     /// Its word, which its digest names.
@@ -120,6 +123,7 @@ impl Capability {
             Self::McpRemove => "mcp.remove",
             Self::McpImport => "mcp.import",
             Self::McpRepin => "mcp.repin",
+            Self::ConnectorsExecute => "connectors.execute",
         }
     }
 
@@ -131,15 +135,19 @@ impl Capability {
             Self::McpRemove => "Remove an MCP server",
             Self::McpImport => "Import an MCP server",
             Self::McpRepin => "Go on with a changed MCP server",
+            Self::ConnectorsExecute => "Run a destructive operation of a connected service",
         }
     }
 
     /// What it costs if it was wrong; the operation decides it and no request can lower it.
     pub const fn tier(self) -> Tier {
         match self {
-            Self::McpAdd | Self::McpUpdate | Self::McpRemove | Self::McpImport | Self::McpRepin => {
-                Tier::Destructive
-            }
+            Self::McpAdd
+            | Self::McpUpdate
+            | Self::McpRemove
+            | Self::McpImport
+            | Self::McpRepin
+            | Self::ConnectorsExecute => Tier::Destructive,
         }
     }
 }

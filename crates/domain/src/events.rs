@@ -2,6 +2,7 @@
 //! The enum is stored and sent, so it changes only by adding.
 
 mod filing;
+mod names;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use crate::{
     authors::Author,
     browser::told as browser,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
+    connectors::told as connectors,
     entries::Entry,
     files::{Digest, Via, documents::Incarnation},
     ids::{
@@ -487,6 +489,18 @@ pub enum Event {
     BrowserPaused(browser::Paused),
     /// An agent did something in the local browser.
     BrowserAgentAction(browser::AgentAction),
+    /// A provider instance of the connectors changed.
+    ConnectorProviderChanged(connectors::ProviderChanged),
+    /// A sign-in with a connector moved.
+    ConnectorFlowChanged(connectors::FlowChanged),
+    /// A connection of the connectors changed.
+    ConnectorConnectionChanged(connectors::ConnectionChanged),
+    /// What agents may do with a connection changed.
+    ConnectorGrantsChanged(connectors::GrantsChanged),
+    /// An attempt to run an operation is about to be sent.
+    ConnectorExecutionStarted(connectors::ExecutionStarted),
+    /// An execution is over.
+    ConnectorExecutionFinished(connectors::ExecutionFinished),
 }
 
 /// Who changed a session's mode.
@@ -509,81 +523,4 @@ const fn nowhere() -> RoomId {
 /// The canvas of an event that was read back, which stands in its scope alone.
 const fn no_canvas() -> CanvasScope {
     CanvasScope::Room(nowhere())
-}
-
-impl Event {
-    /// The event's name on the wire.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::AuthorUpdated { .. } => "author_updated",
-            Self::AgentCreated { .. } => "agent_created",
-            Self::AgentUpdated { .. } => "agent_updated",
-            Self::AgentRetired { .. } => "agent_retired",
-            Self::AgentTokenCreated { .. } => "agent_token_created",
-            Self::AgentTokenRevoked { .. } => "agent_token_revoked",
-            Self::SettingsChanged { .. } => "settings_changed",
-            Self::RoomCreated { .. } => "room_created",
-            Self::RoomUpdated { .. } => "room_updated",
-            Self::RoomMemberAdded { .. } => "room_member_added",
-            Self::RoomMemberUpdated { .. } => "room_member_updated",
-            Self::RoomMemberRemoved { .. } => "room_member_removed",
-            Self::EntryAdded { .. } => "entry_added",
-            Self::EntryRedacted { .. } => "entry_redacted",
-            Self::EntryReactions { .. } => "entry_reactions",
-            Self::ReadCursor(_) => "read_cursor",
-            Self::CanvasDocument { .. } => "canvas_document",
-            Self::CanvasDocumentClosed { .. } => "canvas_document_closed",
-            Self::FileSaved { .. } => "file_saved",
-            Self::DocSaved { .. } => "doc_saved",
-            Self::DirectoryCreated { .. } => "directory_created",
-            Self::AccountCreated { .. } => "account_created",
-            Self::AccountRemoved { .. } => "account_removed",
-            Self::PasswordChanged { .. } => "password_changed",
-            Self::SignedOut { .. } => "signed_out",
-            Self::ApiKeyCreated { .. } => "api_key_created",
-            Self::ApiKeyRevoked { .. } => "api_key_revoked",
-            Self::SessionCreated { .. } => "session_created",
-            Self::SessionUpdated { .. } => "session_updated",
-            Self::SessionClosed { .. } => "session_closed",
-            Self::MessageQueued { .. } => "message_queued",
-            Self::MessageRemoved { .. } => "message_removed",
-            Self::TurnStarted { .. } => "turn_started",
-            Self::TextAppended { .. } => "text_appended",
-            Self::ToolCallUpdated { .. } => "tool_call_updated",
-            Self::TasksChanged { .. } => "tasks_changed",
-            Self::CommandsChanged { .. } => "commands_changed",
-            Self::InteractionOpened { .. } => "interaction_opened",
-            Self::InteractionParked { .. } => "interaction_parked",
-            Self::InteractionDetached { .. } => "interaction_detached",
-            Self::InteractionResolved { .. } => "interaction_resolved",
-            Self::ApprovalRequested { .. } => "approval_requested",
-            Self::ApprovalDecided { .. } => "approval_decided",
-            Self::ApprovalConsumed { .. } => "approval_consumed",
-            Self::ApprovalExpired { .. } => "approval_expired",
-            Self::ApprovalWithdrawn { .. } => "approval_withdrawn",
-            Self::SessionModeChanged { .. } => "session_mode_changed",
-            Self::SessionModeRefused { .. } => "session_mode_refused",
-            Self::SessionNotice { .. } => "session_notice",
-            Self::TurnEnded { .. } => "turn_ended",
-            Self::TurnUpdated { .. } => "turn_updated",
-            Self::RuntimeChanged { .. } => "runtime_changed",
-            Self::McpServerAdded(_) => "mcp_server_added",
-            Self::McpServerUpdated(_) => "mcp_server_updated",
-            Self::McpServerRemoved(_) => "mcp_server_removed",
-            Self::McpServerStatusChanged(_) => "mcp_server_status_changed",
-            Self::McpServerPinned(_) => "mcp_server_pinned",
-            Self::McpSigninRequired(_) => "mcp_signin_required",
-            Self::McpSigninResolved(_) => "mcp_signin_resolved",
-            Self::PreviewOpened { .. } => "preview_opened",
-            Self::PreviewClosed { .. } => "preview_closed",
-            Self::BrowserOpened(_) => "browser_opened",
-            Self::BrowserConnected(_) => "browser_connected",
-            Self::BrowserClosed(_) => "browser_closed",
-            Self::BrowserFailed(_) => "browser_failed",
-            Self::BrowserShared(_) => "browser_shared",
-            Self::BrowserUnshared(_) => "browser_unshared",
-            Self::BrowserPaused(_) => "browser_paused",
-            Self::BrowserAgentAction(_) => "browser_agent_action",
-        }
-    }
 }

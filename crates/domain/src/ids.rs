@@ -99,6 +99,18 @@ ids! {
     ConnectionId;
     /// A tab of the local browser; never what the browser calls it itself.
     TabId;
+    /// A configured backend of the connectors.
+    ProviderId;
+    /// An external account that is signed in through a connector.
+    ConnectorConnectionId;
+    /// One sign-in with a connector, from its beginning to its end.
+    AuthFlowId;
+    /// One listing of what a connection can do, for the owner to grant from.
+    ReviewId;
+    /// A description of one operation of a connector as it was reviewed.
+    OperationRevisionId;
+    /// One execution of an operation, with its one or two attempts.
+    LogicalOperationId;
 }
 
 #[cfg(test)]

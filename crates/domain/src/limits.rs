@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+pub mod connectors;
+
 /// Characters of a handle.
 pub const HANDLE_LEN: RangeInclusive<usize> = 2..=32;
 /// Characters a handle request may carry before it is normalised.

@@ -7,6 +7,7 @@ use crate::{
     Moment,
     approvals::{ApprovalState, Denial, Required},
     canvas::EditLock,
+    connectors,
     files::{Digest, Identity},
     ids::AgentId,
     interactions::{AskOption, Resolution},
@@ -396,6 +397,8 @@ pub enum Refusal {
     BrowserTooManyViewers,
     /// An address the local browser does not open.
     BrowserUrlNotAllowed,
+    /// A no of the connectors.
+    Connector(connectors::Refused),
     /// This caller asks too often; holds the seconds to wait.
     RateLimited(u64),
     /// This agent reacted too often in this room; holds the seconds to wait.
@@ -463,5 +466,11 @@ impl Fault {
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
         Self::new(FaultKind::Broken, during, source)
+    }
+}
+
+impl From<connectors::Refused> for Error {
+    fn from(refused: connectors::Refused) -> Self {
+        Self::Refusal(Refusal::Connector(refused))
     }
 }

@@ -16,9 +16,24 @@ macro_rules! catalogue {
             };
         )+
 
-        /// Every code, by status and name.
+        /// Each of these codes, by status and name.
         pub static ALL: &[ErrorDoc] = &[$($code),+];
     };
+}
+
+pub mod connectors;
+
+/// Every code there is, by status.
+pub fn every() -> Vec<ErrorDoc> {
+    let mut every = [ALL, connectors::ALL].concat();
+    every.sort_by_key(|doc| doc.status);
+    every
+}
+
+/// Whether there is such a code.
+pub fn is_code(word: &str) -> bool {
+    let mut codes = ALL.iter().chain(connectors::ALL);
+    codes.any(|doc| doc.code == word)
 }
 
 catalogue! {
@@ -511,10 +526,13 @@ mod tests {
     #[test]
     fn codes_stand_in_the_order_of_their_status_and_once() {
         let mut seen = std::collections::HashSet::new();
-        for pair in ALL.windows(2) {
+        for pair in [ALL, connectors::ALL]
+            .iter()
+            .flat_map(|codes| codes.windows(2))
+        {
             assert!(pair[0].status <= pair[1].status, "{}", pair[1].code);
         }
-        for doc in ALL {
+        for doc in every() {
             assert!(seen.insert(doc.code), "{} stands twice", doc.code);
             assert!(
                 doc.meaning.ends_with('.') && doc.advice.ends_with('.'),

@@ -43,7 +43,7 @@ pub struct ErrorDoc {
 /// What the documentation is made of.
 pub struct Docs {
     interface: fn() -> &'static Value,
-    errors: &'static [ErrorDoc],
+    errors: Vec<ErrorDoc>,
     faults: &'static [ErrorDoc],
     /// The interface page, made when it is first asked for: start-up does not wait for it.
     interface_page: OnceLock<Bytes>,
@@ -61,7 +61,7 @@ impl Docs {
     /// that stand in an answer, by code.
     pub fn new(
         interface: fn() -> &'static Value,
-        errors: &'static [ErrorDoc],
+        errors: Vec<ErrorDoc>,
         faults: &'static [ErrorDoc],
     ) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Docs {
         main.raw("</tbody></table></div></section>");
     }
 
-    fn codes(&self) -> impl Iterator<Item = &'static ErrorDoc> {
+    fn codes(&self) -> impl Iterator<Item = &ErrorDoc> {
         self.errors.iter().chain(self.faults)
     }
 

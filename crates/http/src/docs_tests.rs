@@ -94,7 +94,7 @@ fn made() -> Value {
 }
 
 async fn get_page(path: &str) -> (Response<()>, String) {
-    let docs = Arc::new(Docs::new(interface, ERRORS, FAULTS));
+    let docs = Arc::new(Docs::new(interface, ERRORS.to_vec(), FAULTS));
     let request = Request::builder().uri(path).body(Body::empty()).unwrap();
     let router: Router = routes(docs);
     let (head, body) = router.oneshot(request).await.unwrap().into_parts();

@@ -1,5 +1,7 @@
 //! Errors: the one place where a refusal or fault becomes a status, a code and a sentence.
 
+mod connectors;
+
 use axum::{
     body::Body,
     http::{HeaderName, HeaderValue, StatusCode, header},
@@ -200,6 +202,7 @@ impl From<Refusal> for ApiError {
                 "formErrors": invalid.form_errors,
                 "fieldErrors": invalid.field_errors,
             })),
+            Refusal::Connector(refused) => error.with_details(connectors::details(&refused)),
             Refusal::InvalidHandle(rule) => error.saying(handle_rule(rule)),
             Refusal::InvalidPath(reason) => error.with_details(json!({ "reason": reason })),
             Refusal::CanvasBeingEdited(lock) => error.with_details(json!({
@@ -400,6 +403,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::BrowserTooManyViewers => catalogue::TOO_MANY_VIEWERS,
         Refusal::BrowserDisabled => catalogue::BROWSER_DISABLED,
         Refusal::BrowserTimeout => catalogue::BROWSER_TIMEOUT,
+        Refusal::Connector(refused) => connectors::doc(refused),
         Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Approval) => catalogue::APPROVAL_NOT_FOUND,

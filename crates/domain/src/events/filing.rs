@@ -1,8 +1,11 @@
 //! Filing: in which scopes each event stands, and who may hear of it.
 
+use std::collections::BTreeSet;
+
 use super::Event;
 use crate::{
     browser::told as browser,
+    connectors::told as connectors,
     ids::{AgentId, AuthorId, RoomId, SessionId},
     mcp_servers::told,
     mcp_signin,
@@ -86,6 +89,14 @@ impl Event {
             scope: Scope::Hall,
             also: session.map(Scope::Session).into_iter().collect(),
             audience: Audience::Owner,
+        };
+        let of_agents = |agents: &mut dyn Iterator<Item = &AgentId>| {
+            let agents: BTreeSet<AgentId> = agents.copied().collect();
+            Filing {
+                scope: Scope::Hall,
+                also: agents.into_iter().map(Scope::Agent).collect(),
+                audience: Audience::Owner,
+            }
         };
         match self {
             Self::AuthorUpdated { .. } => filed(
@@ -174,6 +185,19 @@ impl Event {
             | Self::BrowserAgentAction(browser::AgentAction { session_id, .. }) => {
                 of_browser(*session_id)
             }
+            Self::ConnectorProviderChanged(_) | Self::ConnectorFlowChanged(_) => owners(None),
+            Self::ConnectorConnectionChanged(connectors::ConnectionChanged { agents, .. }) => {
+                of_agents(&mut agents.iter())
+            }
+            Self::ConnectorGrantsChanged(connectors::GrantsChanged {
+                agent_ids,
+                agents_before,
+                ..
+            }) => of_agents(&mut agent_ids.iter().chain(agents_before)),
+            Self::ConnectorExecutionStarted(connectors::ExecutionStarted { agent_id, .. })
+            | Self::ConnectorExecutionFinished(connectors::ExecutionFinished {
+                agent_id, ..
+            }) => owners(Some(*agent_id)),
             Self::CanvasDocument { document, .. } => filed(document.scope.into(), Vec::new()),
             Self::CanvasDocumentClosed { scope, .. } => filed((*scope).into(), Vec::new()),
             Self::DocSaved { scope, .. } => filed((*scope).into(), Vec::new()),

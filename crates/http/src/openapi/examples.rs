@@ -50,7 +50,7 @@ fn codes_in(description: &Value) -> impl Iterator<Item = &str> {
     let words = description.as_str().unwrap_or_default();
     words
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .filter(|word| catalogue::ALL.iter().any(|doc| doc.code == *word))
+        .filter(|word| catalogue::is_code(word))
 }
 
 /// An example of what `schema` allows; `name` is the field it stands for.

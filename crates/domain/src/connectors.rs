@@ -1,0 +1,15 @@
+//! Connectors: services outside this computer whose operations people grant to agents, one
+//! account and one operation at a time.
+//! Pure: rows are `store::connectors`, packets are `world::connectors`, deeds `hall::connectors`.
+//! Source: contract 5 part A.
+
+pub mod classification;
+pub mod connections;
+pub mod flows;
+pub mod providers;
+pub mod refused;
+pub mod revisions;
+pub mod told;
+pub mod toolkits;
+
+pub use refused::Refused;

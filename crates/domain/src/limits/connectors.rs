@@ -1,0 +1,68 @@
+//! Limits of connectors. Source: contract 5.3 to 5.6 and 5.13; the others are ours.
+
+use std::ops::RangeInclusive;
+
+/// Characters of a toolkit's slug.
+pub const TOOLKIT_SLUG_CHARS_MAX: usize = 64;
+/// Characters of a toolkit as a request names it.
+pub const TOOLKIT_NAMED_CHARS: RangeInclusive<usize> = 1..=200;
+/// Characters of the label of an instance or connection.
+pub const CONNECTOR_LABEL_CHARS: RangeInclusive<usize> = 1..=200;
+/// Characters of a toolkit's name.
+pub const TOOLKIT_DISPLAY_NAME_CHARS: RangeInclusive<usize> = 1..=200;
+/// Characters of a toolkit's description.
+pub const TOOLKIT_DESCRIPTION_CHARS_MAX: usize = 2_000;
+/// Bytes of an OpenAPI document: 4 MiB.
+pub const OPENAPI_DOCUMENT_BYTES_MAX: usize = 4 << 20;
+/// Problems of a document or of arguments that are told.
+pub const CONNECTOR_PROBLEMS_MAX: usize = 20;
+/// Bytes of a client secret or key: 8 KiB.
+pub const CONNECTOR_SECRET_BYTES_MAX: usize = 8 << 10;
+/// Provider instances of one installation.
+pub const PROVIDERS_MAX: u64 = 100;
+/// Toolkits of one instance.
+pub const TOOLKITS_MAX: u64 = 200;
+/// Operations of one toolkit: 20 pages of 100.
+pub const TOOLKIT_OPERATIONS_MAX: usize = 2_000;
+/// Services of one page of the catalog.
+pub const CATALOG_ITEMS: RangeInclusive<u32> = 1..=100;
+/// Pages of an MCP server's list of tools.
+pub const CATALOG_PAGES_MAX: usize = 20;
+
+/// Characters of a flow's idempotency key.
+pub const FLOW_KEY_CHARS: RangeInclusive<usize> = 1..=200;
+/// Seconds a flow can go on: 15 minutes.
+pub const CONNECTOR_FLOW_TTL_S: i64 = 15 * 60;
+/// Flows that are open at a time.
+pub const CONNECTOR_OPEN_FLOWS_MAX: u64 = 20;
+/// Characters of the reason of a flow, and of the message of a result.
+pub const CONNECTOR_REASON_CHARS_MAX: usize = 1_000;
+/// Seconds between two polls for a device code, unless the service says otherwise (RFC 8628).
+pub const DEVICE_POLL_S: i64 = 5;
+/// Seconds between two polls for a device code at most.
+pub const DEVICE_POLL_S_MAX: i64 = 60;
+
+/// Seconds a review can be applied: 10 minutes.
+pub const CONNECTOR_REVIEW_TTL_S: i64 = 10 * 60;
+/// Attempts of one execution.
+pub const CONNECTOR_ATTEMPTS_MAX: u8 = 2;
+/// Seconds of one attempt.
+pub const CONNECTOR_ATTEMPT_WAIT_S: u64 = 60;
+/// Seconds of one execution in all.
+pub const CONNECTOR_EXECUTION_WAIT_S: u64 = 120;
+/// Seconds the service may ask to wait before the second attempt.
+pub const CONNECTOR_RETRY_AFTER_S_MAX: u64 = 10;
+/// Bytes of arguments: 256 KiB.
+pub const CONNECTOR_ARGUMENT_BYTES_MAX: usize = 256 << 10;
+/// Keys of arguments, counted at every depth.
+pub const CONNECTOR_ARGUMENT_KEYS_MAX: usize = 200;
+/// How deep arguments nest.
+pub const CONNECTOR_ARGUMENT_DEPTH_MAX: usize = 32;
+/// Bytes of an answer that are read: 4 MiB.
+pub const CONNECTOR_ANSWER_BYTES_MAX: usize = 4 << 20;
+/// Bytes of an answer that are handed on: 1 MiB.
+pub const CONNECTOR_RESULT_BYTES_MAX: usize = 1 << 20;
+/// Redirects a read follows, on the same origin.
+pub const CONNECTOR_REDIRECTS_MAX: usize = 3;
+/// Characters of the purpose for which an agent asks for access.
+pub const CONNECTOR_PURPOSE_CHARS_MAX: usize = 500;
