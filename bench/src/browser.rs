@@ -3,7 +3,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    process::Command,
     task::JoinSet,
     time::timeout,
 };
@@ -71,7 +72,7 @@ pub(crate) async fn measure(house: &House, chromium: &Path) -> Result<Vec<Row>> 
         opens.push(opened(&server, site).await?);
         closed(&server).await?;
     }
-    let bare = bare_loads(house, chromium, site)?;
+    let bare = bare_loads(house, chromium, site).await?;
     opened(&server, site).await?;
     let keys = keys(&server).await?;
     let beside = server.resident_bytes()?.saturating_sub(resting);
@@ -255,12 +256,12 @@ async fn state(client: &mut Client, server: &Server) -> Result<Value> {
 }
 
 /// How long Chromium by itself takes to start, load the page and end, in a profile that is not new.
-fn bare_loads(house: &House, chromium: &Path, site: SocketAddr) -> Result<Times> {
+async fn bare_loads(house: &House, chromium: &Path, site: SocketAddr) -> Result<Times> {
     let profile = house.home().join("bare-profile");
     let mut times = Times::default();
     for _ in 0..=OPENS {
         let began = Instant::now();
-        let ended = Command::new(chromium)
+        let ending = Command::new(chromium)
             .args(["--headless=new", "--dump-dom", "--no-first-run"])
             .args((!can_be_sandboxed()).then_some("--no-sandbox"))
             .arg(format!("--user-data-dir={}", profile.display()))
@@ -269,7 +270,10 @@ fn bare_loads(house: &House, chromium: &Path, site: SocketAddr) -> Result<Times>
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .status()?;
+            .kill_on_drop(true)
+            .status();
+        let ended = timeout(PATIENCE, ending).await;
+        let ended = ended.map_err(|_| "Chromium by itself does not end")??;
         if !ended.success() {
             return Err(format!("Chromium by itself ended with {ended}").into());
         }

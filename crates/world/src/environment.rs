@@ -10,17 +10,16 @@ pub const URL: &str = "GUILDHALL_URL";
 /// Every variable of ours begins like this.
 const OURS: &str = "GUILDHALL_";
 
-/// Variables every agent may have. Source: contract 3.3.2.
-const PASSED: [&str; 24] = [
-    "HOME",
-    "PATH",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "TZ",
-    "TERM",
-    "TMPDIR",
+/// Variables every program may have. Source: contract 3.3.2, 7.3.
+const PASSED: [&str; 9] = [
+    "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR",
+];
+/// Families of variables every program may have.
+const PASSED_FAMILIES: [&str; 2] = ["LC_", "XDG_"];
+/// Variables by which an agent finds its way out and knows whom to trust. The local browser has
+/// none of them: a page that names us by another name must reach us from the browser itself, not
+/// by a proxy of this computer that comes as somebody else.
+const WAY_OUT: [&str; 15] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "ALL_PROXY",
@@ -37,8 +36,12 @@ const PASSED: [&str; 24] = [
     "REQUESTS_CA_BUNDLE",
     "CURL_CA_BUNDLE",
 ];
-/// Families of variables every agent may have.
-const PASSED_FAMILIES: [&str; 2] = ["LC_", "XDG_"];
+
+/// Whether every program may have the variable `name`.
+fn is_everyones(name: &str) -> bool {
+    let mut families = PASSED_FAMILIES.iter();
+    PASSED.contains(&name) || families.any(|family| name.starts_with(family))
+}
 
 /// What an agent's environment is made of.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +65,8 @@ pub struct Sources<'a> {
 /// Source: contract 3.3.2, 3.12 (9).
 pub fn of_agent(sources: Sources<'_>) -> Vec<(String, String)> {
     let is_passed = |name: &str| {
-        PASSED.contains(&name)
-            || PASSED_FAMILIES
-                .iter()
-                .any(|family| name.starts_with(family))
+        is_everyones(name)
+            || WAY_OUT.contains(&name)
             || sources.provider.iter().any(|known| names(known, name))
     };
     let passed = sources
@@ -101,13 +102,7 @@ const BROWSER_TMPDIR_BYTES_MAX: usize = 62;
 ///
 /// Source: contract 7.3, "Environment".
 pub fn of_browser(server: &BTreeMap<String, String>) -> Vec<(String, String)> {
-    let is_passed = |name: &str| {
-        PASSED.contains(&name)
-            || BROWSERS.contains(&name)
-            || PASSED_FAMILIES
-                .iter()
-                .any(|family| name.starts_with(family))
-    };
+    let is_passed = |name: &str| is_everyones(name) || BROWSERS.contains(&name);
     let is_fit = |(name, value): &(&String, &String)| {
         *name != "TMPDIR" || value.len() <= BROWSER_TMPDIR_BYTES_MAX
     };
@@ -157,7 +152,7 @@ mod tests {
 
     #[test]
     fn only_what_is_listed_comes_through() {
-        for name in PASSED {
+        for name in PASSED.into_iter().chain(WAY_OUT) {
             assert_eq!(made(&[(name, "v")], &[], &[]), [format!("{name}=v")]);
         }
         for name in ["LC_ALL", "LC_TIME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
@@ -208,16 +203,18 @@ mod tests {
     }
 
     #[test]
-    fn the_browser_gets_its_display_and_no_key() {
+    fn the_browser_gets_its_display_and_neither_key_nor_proxy() {
         let server = [
             ("DISPLAY", ":1"),
             ("GUILDHALL_API_KEY", "k"),
+            ("HTTPS_PROXY", "http://127.0.0.1:3128"),
             ("HOME", "/home/ada"),
             ("LC_ALL", "C"),
             ("LD_PRELOAD", "x"),
             ("OPENAI_API_KEY", "k"),
             ("PATH", "/bin"),
             ("XDG_RUNTIME_DIR", "/run"),
+            ("http_proxy", "http://127.0.0.1:3128"),
         ];
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let names: Vec<String> = of_browser(&server.map(own).into())

@@ -5,12 +5,17 @@ use std::time::{Duration, Instant};
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::browser_house::{BROWSER, House, kill, site};
+use crate::{
+    browser_house::{BROWSER, House},
+    browser_outside::kill,
+    browser_sites::Site,
+};
 
 #[test]
 fn a_browser_is_opened_driven_and_closed() {
     let Some(house) = House::open() else { return };
-    let url = site("<title>hello</title><input autofocus>");
+    let site = Site::page("<title>hello</title><input autofocus>");
+    let url = site.url("/");
     let state = house.connected(json!({"mode": "embedded", "url": url}));
     let connection = state["connectionId"].as_str().unwrap().to_owned();
     assert!(!connection.is_empty());

@@ -1,8 +1,6 @@
 //! A house with a Chromium of its own, for tests that drive it.
 
 use std::{
-    io::{Read, Write},
-    net::TcpListener,
     thread,
     time::{Duration, Instant},
 };
@@ -113,29 +111,4 @@ impl House {
             thread::park_timeout(Duration::from_millis(20));
         }
     }
-}
-
-/// A site with one page.
-pub(crate) fn site(page: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for socket in listener.incoming() {
-            let mut socket = socket.unwrap();
-            thread::spawn(move || {
-                // What is asked makes no difference.
-                let _ = socket.read(&mut [0; 4_096]);
-                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close";
-                let length = page.len();
-                let _ = write!(socket, "{head}\r\nContent-Length: {length}\r\n\r\n{page}");
-            });
-        }
-    });
-    format!("http://{address}/")
-}
-
-pub(crate) fn kill(pid: u32) {
-    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-    // One that has ended already needs no kill.
-    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
 }
