@@ -11,6 +11,7 @@
 
 mod browser;
 mod commands;
+mod connectors;
 mod directories;
 mod exports;
 mod filling;
@@ -250,6 +251,9 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
 
     files.extend(of_browser(&few.copy_to(folder.join("browser"))?).await?);
 
+    say("connectors");
+    let connectors = connectors::measure(&few.copy_to(folder.join("connectors"))?, scale).await?;
+
     say("sessions and turns");
     let sessions = of_sessions(few.copy_to(folder.join("sessions"))?, scale).await?;
 
@@ -258,6 +262,7 @@ async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
     all.extend(files);
     all.extend(sessions);
     all.extend(tools);
+    all.extend(connectors);
     all.extend(rows);
     Ok(all)
 }
