@@ -6,9 +6,11 @@
 pub mod classification;
 pub mod connections;
 pub mod flows;
+pub mod operations;
 pub mod providers;
 pub mod refused;
 pub mod revisions;
+pub mod sent;
 pub mod told;
 pub mod toolkits;
 
