@@ -6,6 +6,7 @@
 pub mod classification;
 pub mod connections;
 pub mod flows;
+pub mod openapi;
 pub mod operations;
 pub mod providers;
 pub mod refused;
