@@ -12,6 +12,7 @@ pub mod operations;
 pub mod providers;
 pub mod refused;
 pub mod rehearsal;
+pub mod requests;
 pub mod revisions;
 pub mod sent;
 pub mod told;
