@@ -12,6 +12,7 @@ pub mod browser;
 pub mod callers;
 pub mod canvas;
 pub mod commands;
+pub mod connectors;
 pub mod directories;
 pub mod entries;
 pub mod export;
@@ -142,6 +143,8 @@ struct Inner {
     gateways: mcp_gateway::Gateways,
     /// Which tokens of tool servers are being replaced.
     refreshing: mcp_signin::Refreshing,
+    /// Which credentials of connections are being renewed.
+    renewing: connectors::Renewing,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -264,6 +267,7 @@ impl Hall {
                 testing: mcp_servers::Queues::default(),
                 gateways: mcp_gateway::Gateways::default(),
                 refreshing: mcp_signin::Refreshing::default(),
+                renewing: connectors::Renewing::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),
