@@ -1,0 +1,4 @@
+//! Connectors on the wire. Source: contract 5 part A.
+
+pub mod connections;
+pub mod flows;
