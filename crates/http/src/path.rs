@@ -9,7 +9,7 @@ use guildhall_domain::{
     Refusal,
     ids::{
         AccountId, AgentId, ApprovalId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId,
-        MessageId, RoomId, SessionId, TabId, TokenId, TurnId,
+        MessageId, ProviderId, RoomId, SessionId, TabId, TokenId, TurnId,
     },
 };
 
@@ -37,6 +37,7 @@ macro_rules! path_ids {
 path_ids! {
     AccountId AgentId ApprovalId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
     TabId TokenId TurnId
+    ProviderId
 }
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.

@@ -12,6 +12,7 @@ pub mod callers;
 pub mod canvas;
 pub mod capabilities;
 pub mod commands;
+pub mod connector_providers;
 pub mod directories;
 pub mod entries;
 pub mod export;
