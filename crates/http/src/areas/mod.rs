@@ -14,6 +14,7 @@ pub mod capabilities;
 pub mod commands;
 pub mod connector_connections;
 pub mod connector_flows;
+pub mod connector_providers;
 pub mod directories;
 pub mod entries;
 pub mod export;
