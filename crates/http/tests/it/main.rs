@@ -21,6 +21,7 @@ mod canvas_limits;
 mod canvas_order;
 mod capabilities;
 mod commands;
+mod connector_providers;
 mod consent;
 mod dev_servers;
 mod directories;
