@@ -198,6 +198,7 @@ impl Hall {
                 crate::tokens::recover(tx, started_at)?;
                 crate::mcp_signin::recover(tx, started_at)?;
                 crate::connectors::found(tx, &own_seal, started_at)?;
+                crate::connectors::recover(tx, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
                 let kept = crate::browser::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
@@ -252,6 +253,7 @@ impl Hall {
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
         crate::mcp_signin::start(&hall);
+        crate::connectors::start(&hall).await.map_err(as_fault)?;
         crate::turns::start(&hall);
         crate::watch::start(&hall);
         crate::browser::start(&hall, beginning);

@@ -164,6 +164,18 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("alive", "status alive"),
     operation("metrics", "metrics"),
     operation("ready", "status ready"),
+    operation("cancelConnectorFlow", "connectors flow cancel"),
+    operation("getConnectorFlow", "connectors flow show"),
+    operation("enterConnectorKey", "connectors flow key"),
+    operation("listConnectorConnections", "connectors connection list"),
+    operation("connectConnector", "connectors connect"),
+    operation("disconnectConnector", "connectors connection disconnect"),
+    operation("getConnectorConnection", "connectors connection show"),
+    operation("changeConnectorConnection", "connectors connection update"),
+    operation("pauseConnectorConnection", "connectors connection pause"),
+    operation("reconnectConnector", "connectors connection reconnect"),
+    operation("removeConnectorConnection", "connectors connection remove"),
+    operation("resumeConnectorConnection", "connectors connection resume"),
 ];
 
 /// The command of the operation `id`.

@@ -12,6 +12,8 @@ pub mod callers;
 pub mod canvas;
 pub mod capabilities;
 pub mod commands;
+pub mod connector_connections;
+pub mod connector_flows;
 pub mod connector_providers;
 pub mod directories;
 pub mod entries;
