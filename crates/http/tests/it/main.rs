@@ -24,6 +24,7 @@ mod commands;
 mod connector_flows;
 #[cfg(feature = "real-servers")]
 mod connector_flows_real;
+mod connector_providers;
 mod consent;
 mod dev_servers;
 mod directories;

@@ -3,6 +3,7 @@
 
 mod connections;
 mod flows;
+mod providers;
 
 use clap::Subcommand;
 
@@ -22,6 +23,15 @@ pub(crate) enum Verb {
     /// Accounts that are signed in
     #[command(subcommand)]
     Connection(connections::Verb),
+    /// Provider instances: configured backends of services
+    #[command(subcommand)]
+    Provider(providers::Verb),
+    /// Services inside provider instances
+    #[command(subcommand)]
+    Toolkit(providers::ToolkitVerb),
+    /// Finds services one can connect
+    #[command(after_help = "Example:\n  guildhall connectors catalog pets")]
+    Catalog(providers::Catalog),
 }
 
 /// The exit code, or why it was not done.
@@ -30,5 +40,8 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         Verb::Connect(ask) => flows::connect(desk, ask).await.map(|()| 0),
         Verb::Flow(verb) => flows::run(desk, verb).await,
         Verb::Connection(verb) => connections::run(desk, verb).await.map(|()| 0),
+        Verb::Provider(verb) => providers::run(desk, verb).await.map(|()| 0),
+        Verb::Toolkit(verb) => providers::run_toolkit(desk, verb).await.map(|()| 0),
+        Verb::Catalog(ask) => providers::catalog(desk, ask).await.map(|()| 0),
     }
 }
