@@ -8,8 +8,9 @@ use axum::{
 use guildhall_domain::{
     Refusal,
     ids::{
-        AccountId, AgentId, ApprovalId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId,
-        MessageId, RoomId, SessionId, TabId, TokenId, TurnId,
+        AccountId, AgentId, ApprovalId, AttachmentId, AuthFlowId, AuthorId, ConnectorConnectionId,
+        DocumentId, EntryId, KeyId, MessageId, ProviderId, RoomId, SessionId, TabId, TokenId,
+        TurnId,
     },
 };
 
@@ -37,6 +38,8 @@ macro_rules! path_ids {
 path_ids! {
     AccountId AgentId ApprovalId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
     TabId TokenId TurnId
+    ConnectorConnectionId AuthFlowId
+    ProviderId
 }
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.

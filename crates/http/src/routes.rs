@@ -8,11 +8,11 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, browser, browser_stream, browser_tabs,
-        callers, canvas, capabilities, commands, directories, entries, export, file_reads, files,
-        interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members, messages, oauth,
-        operating, reactions, read_cursors, rooms, runtimes, search, served, session_canvas,
-        session_tasks, sessions, settings, sign_ins, signals, streams, threads, tokens, turns,
-        usage, workbench,
+        callers, canvas, capabilities, commands, connector_connections, connector_flows,
+        connector_providers, directories, entries, export, file_reads, files, interactions, keys,
+        mcp, mcp_gateway, mcp_servers, mcp_signin, members, messages, oauth, operating, reactions,
+        read_cursors, rooms, runtimes, search, served, session_canvas, session_tasks, sessions,
+        settings, sign_ins, signals, streams, threads, tokens, turns, usage, workbench,
     },
     catalogue,
     docs::{self, Docs},
@@ -91,6 +91,24 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(mcp_signin::set_client, mcp_signin::remove_client))
         .routes(routes!(mcp_servers::discovered))
         .routes(routes!(mcp_servers::import))
+        // Connectors
+        .routes(routes!(
+            connector_providers::list,
+            connector_providers::make
+        ))
+        .routes(routes!(
+            connector_providers::change,
+            connector_providers::remove
+        ))
+        .routes(routes!(
+            connector_providers::put_toolkit,
+            connector_providers::remove_toolkit
+        ))
+        .routes(routes!(
+            connector_providers::set_credential,
+            connector_providers::remove_credential
+        ))
+        .routes(routes!(connector_providers::catalog))
         // Runtimes
         .routes(routes!(capabilities::get))
         .routes(routes!(runtimes::list))
@@ -160,6 +178,22 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(browser_tabs::auth))
         .routes(routes!(browser_tabs::selection))
         .routes(routes!(browser_tabs::screenshot))
+        // Connectors: accounts and signing in
+        .routes(routes!(
+            connector_connections::list,
+            connector_flows::connect
+        ))
+        .routes(routes!(
+            connector_connections::get,
+            connector_connections::change,
+            connector_connections::disconnect
+        ))
+        .routes(routes!(connector_connections::pause))
+        .routes(routes!(connector_connections::resume))
+        .routes(routes!(connector_connections::remove))
+        .routes(routes!(connector_flows::reconnect))
+        .routes(routes!(connector_flows::get, connector_flows::cancel))
+        .routes(routes!(connector_flows::enter_key))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))

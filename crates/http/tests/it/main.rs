@@ -21,6 +21,10 @@ mod canvas_limits;
 mod canvas_order;
 mod capabilities;
 mod commands;
+mod connector_flows;
+#[cfg(feature = "real-servers")]
+mod connector_flows_real;
+mod connector_providers;
 mod consent;
 mod dev_servers;
 mod directories;

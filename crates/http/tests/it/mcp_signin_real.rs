@@ -30,13 +30,13 @@ fn counterpart(name: &str, program: &str) -> PathBuf {
 }
 
 /// Both servers; they end with this, by the end of their standard input.
-struct Servers {
-    origin: String,
+pub(crate) struct Servers {
+    pub(crate) origin: String,
     _process: Child,
 }
 
 impl Servers {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let mut process = Command::new("node")
             .arg(SCRIPT)
             .arg(counterpart("oidc-provider", "oidc-provider/lib/index.js"))
@@ -59,20 +59,31 @@ impl Servers {
 }
 
 /// A browser without a screen: it keeps cookies and follows what it is sent to.
-struct Browser {
+pub(crate) struct Browser {
     origin: String,
     cookies: BTreeMap<String, String>,
+    /// As whom it signs in.
+    who: String,
 }
 
 /// What a page answered.
-struct Page {
-    status: u16,
-    location: Option<String>,
-    body: String,
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) location: Option<String>,
+    pub(crate) body: String,
 }
 
 impl Browser {
-    async fn ask(&mut self, path: &str, form: Option<&str>) -> Page {
+    /// A browser of a person that signs in as `who`.
+    pub(crate) fn of(servers: &Servers, who: &str) -> Self {
+        Self {
+            origin: servers.origin.clone(),
+            cookies: BTreeMap::new(),
+            who: who.to_owned(),
+        }
+    }
+
+    pub(crate) async fn ask(&mut self, path: &str, form: Option<&str>) -> Page {
         let authority = self.origin.trim_start_matches("http://").to_owned();
         let mut socket = TcpStream::connect(&authority).await.unwrap();
         let cookies: Vec<_> = self
@@ -116,7 +127,7 @@ impl Browser {
     }
 
     /// Signs in and agrees, until it is sent to `until`; answers where exactly.
-    async fn walk(&mut self, from: &str, until: &str) -> String {
+    pub(crate) async fn walk(&mut self, from: &str, until: &str) -> String {
         let mut at = from.to_owned();
         for _ in 0..20 {
             if at.starts_with(until) {
@@ -127,16 +138,49 @@ impl Browser {
             let page = match (page.status, &page.location) {
                 (200, _) => {
                     let prompt = match page.body.contains("name=\"password\"") {
-                        true => "prompt=login&login=ada&password=x",
-                        false => "prompt=consent",
+                        true => format!("prompt=login&login={}&password=x", self.who),
+                        false => "prompt=consent".to_owned(),
                     };
                     assert!(page.body.contains("name=\"prompt\""), "{}", page.body);
-                    self.ask(&path, Some(prompt)).await
+                    self.ask(&path, Some(&prompt)).await
                 }
                 _ => page,
             };
             let next = page.location.clone();
             at = next.unwrap_or_else(|| panic!("{at}: {} {}", page.status, page.body));
+        }
+        panic!("it goes in circles");
+    }
+
+    /// Types a code where it is to be typed, signs in and agrees.
+    pub(crate) async fn type_code(&mut self, code: &str) {
+        let hidden = |page: &Page, name: &str| {
+            let (_, rest) = page
+                .body
+                .split_once(&format!("name=\"{name}\" value=\""))
+                .unwrap();
+            rest.split('"').next().unwrap().to_owned()
+        };
+        let first = self.ask("/device", None).await;
+        let typed = format!("xsrf={}&user_code={code}", hidden(&first, "xsrf"));
+        let asks = self.ask("/device", Some(&typed)).await;
+        let confirmed = format!(
+            "xsrf={}&user_code={}&confirm=yes",
+            hidden(&asks, "xsrf"),
+            hidden(&asks, "user_code")
+        );
+        let sent = self.ask("/device", Some(&confirmed)).await;
+        let from = sent.location.unwrap();
+        let back = format!("{}/device/", self.origin);
+        let mut at = self.walk(&from, &back).await;
+        // Signing in and agreeing each come back there.
+        for _ in 0..4 {
+            let path = at.trim_start_matches(&self.origin).to_owned();
+            let page = self.ask(&path, None).await;
+            match page.location {
+                Some(next) => at = self.walk(&next, &back).await,
+                None => return assert_eq!(page.status, 200, "{}", page.body),
+            }
         }
         panic!("it goes in circles");
     }
@@ -168,10 +212,7 @@ async fn a_person_signs_in_at_a_real_authorization_server() {
         .next()
         .unwrap()
         .to_owned();
-    let mut browser = Browser {
-        origin: servers.origin.clone(),
-        cookies: BTreeMap::new(),
-    };
+    let mut browser = Browser::of(&servers, "ada");
     let until = format!("http://127.0.0.1:{}/api/oauth/callback?", t.port());
     let back = browser.walk(sent.header("location"), &until).await;
     let (_, query) = back.split_once('?').unwrap();

@@ -41,6 +41,7 @@ const provider = new Provider(origin, {
   ttl: { AccessToken: 90 },
   features: {
     devInteractions: { enabled: true },
+    deviceFlow: { enabled: true },
     registration: { enabled: true },
     revocation: { enabled: true },
     resourceIndicators: {

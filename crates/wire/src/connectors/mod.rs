@@ -1,0 +1,7 @@
+//! Connectors on the wire. Source: contract 5 part A.
+
+pub mod catalog;
+pub mod connections;
+pub mod flows;
+pub mod providers;
+pub mod toolkits;
