@@ -3,15 +3,20 @@
 //! Pure: rows are `store::connectors`, packets are `world::connectors`, deeds `hall::connectors`.
 //! Source: contract 5 part A.
 
+pub mod attempts;
 pub mod classification;
 pub mod connections;
+pub mod executions;
 pub mod flows;
 pub mod operations;
 pub mod providers;
 pub mod refused;
+pub mod results;
+pub mod reviews;
 pub mod revisions;
 pub mod sent;
 pub mod told;
 pub mod toolkits;
+pub mod usage;
 
 pub use refused::Refused;
