@@ -8,6 +8,7 @@ pub mod classification;
 pub mod connections;
 pub mod executions;
 pub mod flows;
+pub mod openapi;
 pub mod operations;
 pub mod providers;
 pub mod refused;

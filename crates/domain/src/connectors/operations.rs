@@ -1,10 +1,17 @@
 //! Operations: what a toolkit can do as it is listed now, and how each is sent.
 //! Source: contract 5.1, "operation revision", and the table of provider types.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classification::{Classification, RetryPolicy};
+use super::{
+    classification::{Classification, RetryPolicy},
+    openapi::cut,
+    toolkits::Override,
+};
+use crate::limits::connectors as limits;
 
 /// An operation of a toolkit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +71,77 @@ pub struct HttpBinding {
 impl Operation {
     /// The argument that holds the body.
     pub const BODY: &'static str = "body";
+}
+
+/// What a toolkit can do, and what of it cannot be run from here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// What can be run.
+    pub operations: Vec<Operation>,
+    /// The first of those that cannot.
+    pub left_out: Vec<LeftOut>,
+    /// How many those are in all.
+    pub left_out_count: u32,
+}
+
+/// An operation that cannot be run from here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftOut {
+    /// Its name.
+    pub operation: String,
+    /// Why, for people.
+    pub reason: String,
+}
+
+impl Listed {
+    /// Notes an operation that cannot be run.
+    pub(super) fn leave_out(&mut self, operation: String, reason: impl Into<String>) {
+        self.left_out_count += 1;
+        if self.left_out.len() < limits::LEFT_OUT_TOLD_MAX {
+            self.left_out.push(LeftOut {
+                operation: cut(&operation, limits::OPERATION_SLUG_CHARS_MAX),
+                reason: cut(&reason.into(), limits::CONNECTOR_REASON_CHARS_MAX),
+            });
+        }
+    }
+
+    /// Raises the classes that an owner wants to be treated as worse than they say.
+    ///
+    /// # Errors
+    /// For each override that names no operation or would lower its class, its name and why.
+    pub fn raise(&mut self, overrides: &BTreeMap<String, Override>) -> Vec<(String, &'static str)> {
+        let mut problems = Vec::new();
+        for (slug, wanted) in overrides {
+            let found = self.operations.iter_mut().find(|it| it.slug == *slug);
+            match (found, wanted.classification) {
+                (None, _) => problems.push((slug.clone(), "names no operation that can be run")),
+                (Some(it), Some(class)) if class < it.classification => {
+                    problems.push((slug.clone(), "is milder than the operation itself"));
+                }
+                (Some(it), Some(class)) => it.classification = class,
+                (Some(_), None) => {}
+            }
+        }
+        problems
+    }
+}
+
+/// Whether a text can name an operation.
+///
+/// # Errors
+/// Why not, for people.
+pub(super) fn check_slug(slug: &str) -> Result<(), String> {
+    let chars = slug.chars().count();
+    match (1..=limits::OPERATION_SLUG_CHARS_MAX).contains(&chars)
+        && !slug.chars().any(char::is_control)
+    {
+        true => Ok(()),
+        false => Err(format!(
+            "its name does not have 1 to {} characters without control characters",
+            limits::OPERATION_SLUG_CHARS_MAX
+        )),
+    }
 }
 
 /// The methods that operations have.
@@ -165,7 +243,10 @@ pub enum BodyMedia {
         media_type: String,
     },
     /// As a form, `application/x-www-form-urlencoded`.
-    Form,
+    Form {
+        /// The members that are written as `name[member]=value`.
+        deep: Vec<String>,
+    },
     /// As it is, a text.
     Text {
         /// The media type.
