@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use url::Url;
 
+pub(super) use self::asking::is_header;
 use self::schemas::{Dialect, unescaped};
 use super::{
     classification::RetryPolicy,

@@ -212,7 +212,7 @@ fn is_of_openapi(place: ParameterPlace, name: &str) -> bool {
 }
 
 /// Whether an argument may be sent as a header of this name.
-pub(super) fn is_header(name: &str) -> bool {
+pub(in crate::connectors) fn is_header(name: &str) -> bool {
     let folded = name.to_ascii_lowercase();
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     (1..=128).contains(&name.len())
