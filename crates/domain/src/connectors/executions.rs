@@ -2,7 +2,9 @@
 //! and right before it is sent.
 //! Source: contract 5.6, checks 4 to 9.
 
-use serde_json::{Value, json};
+pub mod card;
+
+use serde_json::{Map, Value, json};
 
 use super::{
     classification::Classification,
@@ -14,7 +16,6 @@ use crate::{
     Refusal,
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId},
     limits::connectors as limits,
-    outcome::Invalid,
 };
 
 /// What is asked to be run.
@@ -26,8 +27,8 @@ pub struct Ask {
     pub connection_id: ConnectorConnectionId,
     /// Which operation.
     pub revision_id: OperationRevisionId,
-    /// With what; an object.
-    pub arguments: Value,
+    /// With what.
+    pub arguments: Map<String, Value>,
 }
 
 /// Everything that decides whether an operation may be sent, as it stands at one moment.
@@ -121,45 +122,35 @@ impl Authority {
 /// [`Refusal::Validation`].
 ///
 /// Source: contract 5.6, "Body".
-pub fn within_bounds(arguments: &Value) -> Result<(), Refusal> {
-    let problem = if !arguments.is_object() {
-        Some("must be an object")
-    } else {
-        let mut keys = 0;
-        let bytes = arguments.to_string().len();
-        if !is_shallow(arguments, limits::CONNECTOR_ARGUMENT_DEPTH_MAX, &mut keys) {
-            Some("must not nest deeper than 32")
-        } else if keys > limits::CONNECTOR_ARGUMENT_KEYS_MAX {
-            Some("must have at most 200 keys")
-        } else if bytes > limits::CONNECTOR_ARGUMENT_BYTES_MAX {
-            Some("must have at most 256 KiB")
-        } else {
-            None
-        }
-    };
-    match problem {
-        None => Ok(()),
-        Some(problem) => {
-            let mut invalid = Invalid::default();
-            invalid.field("arguments", problem);
-            Err(Refusal::Validation(invalid))
-        }
+pub fn within_bounds(arguments: &Map<String, Value>) -> Result<(), Refusal> {
+    let (mut keys, mut bytes) = (arguments.len(), "{}".len());
+    let mut is_shallow = true;
+    for (name, value) in arguments {
+        bytes += Value::from(name.as_str()).to_string().len() + value.to_string().len() + 2;
+        is_shallow &= nests(value, limits::CONNECTOR_ARGUMENT_DEPTH_MAX - 1, &mut keys);
     }
+    // The last member has no comma behind it.
+    bytes -= usize::from(!arguments.is_empty());
+    let problem = if !is_shallow {
+        "must not nest deeper than 32"
+    } else if keys > limits::CONNECTOR_ARGUMENT_KEYS_MAX {
+        "must have at most 200 keys"
+    } else if bytes > limits::CONNECTOR_ARGUMENT_BYTES_MAX {
+        "must have at most 256 KiB"
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::field("arguments", problem))
 }
 
 /// Whether `value` nests at most `left` objects and lists; counts the keys on the way.
-fn is_shallow(value: &Value, left: usize, keys: &mut usize) -> bool {
+fn nests(value: &Value, left: usize, keys: &mut usize) -> bool {
     match value {
         Value::Object(members) => {
             *keys += members.len();
-            left > 0
-                && members
-                    .values()
-                    .all(|member| is_shallow(member, left - 1, keys))
+            left > 0 && members.values().all(|member| nests(member, left - 1, keys))
         }
-        Value::Array(items) => {
-            left > 0 && items.iter().all(|item| is_shallow(item, left - 1, keys))
-        }
+        Value::Array(items) => left > 0 && items.iter().all(|item| nests(item, left - 1, keys)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }

@@ -212,8 +212,6 @@ fn arguments_have_bounds() {
     let too_many = json!({"a": keyed(150), "b": [keyed(49)]});
     for (arguments, fits) in [
         (json!({}), true),
-        (json!([]), false),
-        (json!(null), false),
         (nested(32), true),
         (nested(33), false),
         (json!({"a": vec![json!([]); 1]}), true),
@@ -224,7 +222,7 @@ fn arguments_have_bounds() {
         (long(256 << 10), true),
         (long((256 << 10) + 1), false),
     ] {
-        let found = within_bounds(&arguments);
+        let found = within_bounds(arguments.as_object().unwrap());
         assert_eq!(found.is_ok(), fits, "{:.60}", arguments.to_string());
     }
 }

@@ -49,6 +49,8 @@ pub struct Open {
     pub new: New,
     /// How many attempts were noted.
     pub attempt_count: u8,
+    /// What the last of them came to, where that is known: its status and code.
+    pub last: Option<(Status, Option<String>)>,
 }
 
 /// Adds an execution without an attempt.
@@ -149,8 +151,8 @@ pub fn end(
     Ok(())
 }
 
-const NEW: &str = "id, agent_id, connection_id, revision_id, surface, classification, author_id,
-    requester, claim, fingerprint, attempt_count";
+const NEW: &str = "e.id, e.agent_id, e.connection_id, e.revision_id, e.surface, e.classification,
+    e.author_id, e.requester, e.claim, e.fingerprint, e.attempt_count";
 
 /// The executions whose end is not known, oldest first.
 ///
@@ -158,7 +160,12 @@ const NEW: &str = "id, agent_id, connection_id, revision_id, surface, classifica
 /// A fault when the engine cannot read.
 pub fn open(db: &Rx<'_>) -> Result<Vec<Open>> {
     db.all(
-        &format!("SELECT {NEW} FROM connector_executions WHERE ended_at IS NULL ORDER BY number"),
+        &format!(
+            "SELECT {NEW}, t.status, t.code
+             FROM connector_executions e LEFT JOIN connector_attempts t
+               ON t.execution = e.number AND t.attempt = e.attempt_count
+             WHERE e.ended_at IS NULL ORDER BY e.number"
+        ),
         [],
         |row| {
             let claim: Option<[u8; 32]> = row.get(8)?;
@@ -178,6 +185,10 @@ pub fn open(db: &Rx<'_>) -> Result<Vec<Open>> {
                         .map(|(id, fingerprint)| Claim { id, fingerprint }),
                 },
                 attempt_count: row.get(10)?,
+                last: match maybe_status(row, 11)? {
+                    None => None,
+                    Some(status) => Some((status, row.get(12)?)),
+                },
             })
         },
     )

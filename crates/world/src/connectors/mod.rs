@@ -1,0 +1,3 @@
+//! Connectors: reaching services outside this computer.
+
+pub mod arguments;
