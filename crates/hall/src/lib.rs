@@ -12,6 +12,7 @@ pub mod browser;
 pub mod callers;
 pub mod canvas;
 pub mod commands;
+pub mod connectors;
 pub mod directories;
 pub mod entries;
 pub mod export;

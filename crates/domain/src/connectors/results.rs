@@ -117,7 +117,7 @@ impl Outcome {
 pub fn of(sent: Sent, classification: Classification) -> Outcome {
     match sent {
         Sent::Done { data } => Outcome::Success {
-            data: data.filter(|data| is_small(data)),
+            data: data.filter(is_small),
         },
         Sent::Refused {
             status: Some(status),
