@@ -92,5 +92,3 @@ pub const CONNECTOR_REDIRECTS_MAX: usize = 3;
 pub const CONNECTOR_PURPOSE_CHARS_MAX: usize = 500;
 /// Milliseconds before the second attempt, where the service does not say how long.
 pub const CONNECTOR_RETRY_PAUSE_MS: u64 = 250;
-/// Attempts of one page of the usage.
-pub const CONNECTOR_USAGE_ITEMS: RangeInclusive<u32> = 1..=200;

@@ -76,7 +76,7 @@ impl Hall {
             },
             run,
         };
-        let done = self.tasks().finish(running.to_its_end(once)).await;
+        let done = self.tasks().finish(running.run(once)).await;
         done.unwrap_or_else(|| {
             Err(Fault::broken("running an operation", "its task ended badly").into())
         })
@@ -91,7 +91,7 @@ struct Running {
 }
 
 impl Running {
-    async fn to_its_end(mut self, once: Once<Executed>) -> Result<Executed> {
+    async fn run(mut self, once: Once<Executed>) -> Result<Executed> {
         let end = Instant::now() + Duration::from_secs(CONNECTOR_EXECUTION_WAIT_S);
         let first = self.begin(1).await?;
         if self.run.listening.has_ended() {

@@ -12,6 +12,8 @@ pub mod callers;
 pub mod canvas;
 pub mod capabilities;
 pub mod commands;
+pub mod connector_executions;
+pub mod connector_reviews;
 pub mod directories;
 pub mod entries;
 pub mod export;
