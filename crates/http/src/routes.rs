@@ -183,8 +183,9 @@ pub fn router(state: State) -> Router {
     let docs = Arc::new(Docs::new(openapi::json, catalogue::every(), faults::ALL));
     let (documented, _) = documented().split_for_parts();
     let twins = documented.clone().with_state(state.clone());
+    let mcp = Mcp::new(twins, state.hall.clone(), Arc::clone(&state.rate_limit));
     documented
-        .merge(beside(Mcp::new(twins, state.hall.clone())))
+        .merge(beside(mcp))
         .merge(page::routes())
         .merge(docs::routes(docs))
         .fallback(page::fallback)
