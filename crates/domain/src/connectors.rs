@@ -16,6 +16,7 @@ pub mod refused;
 pub mod rehearsal;
 pub mod results;
 pub mod reviews;
+pub mod requests;
 pub mod revisions;
 pub mod sent;
 pub mod told;

@@ -60,7 +60,7 @@ use guildhall_domain::{
 };
 use guildhall_store::Store;
 use guildhall_world::{
-    blobs::Blobs, digests::Digests, disk, grants::Grants, outgoing::Outgoing,
+    blobs::Blobs, connectors::Services, digests::Digests, disk, grants::Grants, outgoing::Outgoing,
     process_tree::ProcessTrees, programs::Hashes, seal::Seal, watching::Watching,
 };
 use tokio::sync::{Notify, OnceCell, broadcast};
@@ -137,6 +137,8 @@ struct Inner {
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
+    /// The ways to the services of connectors, once they were needed.
+    services: OnceCell<Services>,
     /// Who waits for the test of a tool server.
     testing: mcp_servers::Queues,
     /// The connections to tool servers.
@@ -262,6 +264,7 @@ impl Hall {
                 previews: workbench::previews::Previews::new(parts.previews),
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
+                services: OnceCell::new(),
                 testing: mcp_servers::Queues::default(),
                 gateways: mcp_gateway::Gateways::default(),
                 refreshing: mcp_signin::Refreshing::default(),

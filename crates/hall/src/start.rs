@@ -178,6 +178,7 @@ impl Hall {
         let grants = Grants::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
+        let own_seal = seal.clone();
         let ((log_id, owner, has_accounts), set_roots, woken, kept) = store
             .write(move |tx| {
                 let log_id = match installation::log_id(tx)? {
@@ -197,6 +198,7 @@ impl Hall {
                 crate::tokens::recover(tx, started_at)?;
                 crate::mcp_signin::recover(tx, started_at)?;
                 crate::connectors::recover(tx, started_at)?;
+                crate::connectors::found(tx, &own_seal, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
                 let kept = crate::browser::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);

@@ -12,7 +12,7 @@ CREATE TABLE connector_providers (
   updated_at  INTEGER NOT NULL
 );
 
--- folded is the name by which the catalog is sorted; auth, account, overrides and left_out are
+-- number is the order in which toolkits were put, which is that of the catalog; auth, account, overrides and left_out are
 -- JSON; sealed is the client secret of an OAuth sign-in, encrypted, null where there is none.
 -- words is what a search in the catalog looks at, in small letters; it can be long and stands
 -- last, so that reading the others does not walk its pages.
@@ -21,7 +21,6 @@ CREATE TABLE connector_toolkits (
   provider_id     BLOB NOT NULL REFERENCES connector_providers (id),
   slug            TEXT NOT NULL,
   display_name    TEXT NOT NULL,
-  folded          TEXT NOT NULL,
   description     TEXT NOT NULL,
   document_url    TEXT,
   base_url        TEXT,
@@ -38,7 +37,6 @@ CREATE TABLE connector_toolkits (
   words           TEXT NOT NULL,
   UNIQUE (provider_id, slug)
 );
-CREATE INDEX connector_toolkits_by_name ON connector_toolkits (folded, provider_id, slug);
 
 -- The operations of a toolkit as they are listed now; number is the order they are listed in.
 -- binding and input_schema are JSON.

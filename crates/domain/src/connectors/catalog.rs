@@ -12,6 +12,8 @@ const SEARCH_WORDS_MAX: usize = 8;
 /// A service of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
+    /// Its place among all services, in the order they were put.
+    pub place: u64,
     /// The instance.
     pub provider_id: ProviderId,
     /// The toolkit.
@@ -30,27 +32,7 @@ pub struct Service {
     pub unavailable: Option<String>,
 }
 
-/// Where a page of the catalog begins: behind this service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct After {
-    /// Its name as it is sorted.
-    pub folded: String,
-    /// Its instance.
-    pub provider_id: ProviderId,
-    /// Its toolkit.
-    pub toolkit: Slug,
-}
-
 impl Service {
-    /// What a page that ends with it goes on behind.
-    pub fn place(&self) -> After {
-        After {
-            folded: folded(&self.display_name),
-            provider_id: self.provider_id,
-            toolkit: self.toolkit.clone(),
-        }
-    }
-
     /// What people should know of it beside the listing.
     pub fn warning(&self) -> Option<String> {
         let operations = match self.left_out_count {
@@ -65,7 +47,7 @@ impl Service {
     }
 }
 
-/// A text as it is searched and sorted.
+/// A text as it is searched.
 pub fn folded(text: &str) -> String {
     text.to_lowercase()
 }

@@ -1,16 +1,25 @@
-//! Connectors: services outside this computer, what agents may run there, and running it.
+//! Connectors: services outside this computer whose operations people grant to agents, and
+//! running them.
+//! Source: contract 5 part A.
 
 mod access;
+mod catalog;
 mod executions;
 mod facts;
+mod providers;
 mod reviews;
 mod running;
 mod sending;
+mod toolkits;
 mod usage;
 
-pub use access::{Wish, Wished};
-pub use executions::Execute;
-pub use facts::Accessible;
-pub use reviews::{Granted, Reviewed};
-pub(crate) use running::recover;
-pub use usage::UsagePage;
+pub use self::{
+    access::{Wish, Wished},
+    catalog::CatalogPage,
+    executions::Execute,
+    facts::Accessible,
+    providers::ProviderSeen,
+    reviews::{Granted, Reviewed},
+    usage::UsagePage,
+};
+pub(crate) use self::{providers::found, running::recover};

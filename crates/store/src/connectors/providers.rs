@@ -38,16 +38,13 @@ pub fn find(db: &Rx<'_>, id: ProviderId) -> Result<Option<Provider>> {
     )
 }
 
-/// How many instances of a type there are.
+/// How many instances there are.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count(db: &Rx<'_>, of: ProviderType) -> Result<u64> {
-    db.one(
-        "SELECT COUNT(*) FROM connector_providers WHERE kind = $1",
-        [word_of(of, &ProviderType::WORDS)],
-        |row| rows::count(row, 0),
-    )
+pub fn count(db: &Rx<'_>) -> Result<u64> {
+    let sql = "SELECT COUNT(*) FROM connector_providers";
+    db.one(sql, [], |row| rows::count(row, 0))
 }
 
 /// Adds an instance behind those there are.

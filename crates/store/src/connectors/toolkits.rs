@@ -3,7 +3,7 @@
 use guildhall_domain::{
     Result,
     connectors::{
-        catalog::{After, Service, folded},
+        catalog::{Service, folded},
         toolkits::{AuthKind, Slug, Toolkit},
     },
     ids::ProviderId,
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     Rx, Tx,
-    rows::{self, broken, unreadable, word, word_of},
+    rows::{self, broken, stored, unreadable, word, word_of},
 };
 
 const COLUMNS: &str = "provider_id, slug, display_name, description, document_url, base_url, url,
@@ -56,26 +56,38 @@ pub fn find(db: &Rx<'_>, provider: ProviderId, slug: &Slug) -> Result<Option<Too
     )
 }
 
+/// How many toolkits an instance has.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn count(db: &Rx<'_>, provider: ProviderId) -> Result<u64> {
+    db.one(
+        "SELECT COUNT(*) FROM connector_toolkits WHERE provider_id = $1",
+        [provider.as_bytes()],
+        |row| rows::count(row, 0),
+    )
+}
+
 /// Keeps a toolkit, in the place of the one of its name. Its client secret stays as it is.
 /// `words` is what a search looks at beside its names, in small letters.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
 pub fn put(tx: &mut Tx<'_>, provider: ProviderId, toolkit: &Toolkit, words: &str) -> Result<()> {
-    let name = folded(&toolkit.display_name);
     let words = format!(
-        "{name}\n{}\n{}\n{words}",
+        "{}\n{}\n{}\n{words}",
+        folded(&toolkit.display_name),
         toolkit.slug,
         folded(&toolkit.description)
     );
     let account = toolkit.account.as_ref().map(json).transpose()?;
     tx.run(
-        "INSERT INTO connector_toolkits (provider_id, slug, display_name, folded, description,
+        "INSERT INTO connector_toolkits (provider_id, slug, display_name, description,
            document_url, base_url, url, auth_kind, auth, account, version, operation_count,
            left_out_count, left_out, overrides, words)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
          ON CONFLICT (provider_id, slug) DO UPDATE SET display_name = excluded.display_name,
-           folded = excluded.folded, description = excluded.description,
+           description = excluded.description,
            document_url = excluded.document_url, base_url = excluded.base_url,
            url = excluded.url, auth_kind = excluded.auth_kind, auth = excluded.auth,
            account = excluded.account, version = excluded.version,
@@ -86,7 +98,6 @@ pub fn put(tx: &mut Tx<'_>, provider: ProviderId, toolkit: &Toolkit, words: &str
             provider.as_bytes(),
             toolkit.slug.as_str(),
             toolkit.display_name,
-            name,
             toolkit.description,
             toolkit.document_url,
             toolkit.base_url,
@@ -151,25 +162,18 @@ pub fn remove(tx: &mut Tx<'_>, provider: ProviderId, slug: &Slug) -> Result<()> 
     Ok(())
 }
 
-/// At most `limit` services by name behind `after`, of those that hold every word.
+/// At most `limit` services behind the one at `after`, of those that hold every word.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn catalog(
     db: &Rx<'_>,
     words: &[String],
-    after: Option<&After>,
+    after: Option<u64>,
     limit: u32,
 ) -> Result<Vec<Service>> {
-    let (folded, provider, slug) = match after {
-        Some(after) => (
-            after.folded.as_str(),
-            after.provider_id.as_bytes().as_slice(),
-            after.toolkit.as_str(),
-        ),
-        None => ("", [].as_slice(), ""),
-    };
-    let mut params: Vec<&dyn ToSql> = vec![&folded, &provider, &slug];
+    let after = stored(after.unwrap_or(0));
+    let mut params: Vec<&dyn ToSql> = vec![&after];
     let mut holds = String::new();
     for word in words {
         params.push(word);
@@ -177,23 +181,23 @@ pub fn catalog(
     }
     params.push(&limit);
     let sql = format!(
-        "SELECT t.provider_id, t.slug, t.display_name, t.description, t.auth_kind,
+        "SELECT t.number, t.provider_id, t.slug, t.display_name, t.description, t.auth_kind,
            t.operation_count, t.left_out_count, p.unavailable
          FROM connector_toolkits t JOIN connector_providers p ON p.id = t.provider_id
-         WHERE (t.folded, t.provider_id, t.slug) > ($1, $2, $3){holds}
-         ORDER BY t.folded, t.provider_id, t.slug LIMIT ${}",
+         WHERE t.number > $1{holds} ORDER BY t.number LIMIT ${}",
         params.len()
     );
     db.all(&sql, params.as_slice(), |row| {
         Ok(Service {
-            provider_id: rows::id(row, 0, ProviderId::from_bytes)?,
-            toolkit: slug_at(row, 1)?,
-            display_name: row.get(2)?,
-            description: row.get(3)?,
-            auth_kind: word(row, 4, &AuthKind::WORDS)?,
-            operation_count: row.get(5)?,
-            left_out_count: row.get(6)?,
-            unavailable: row.get(7)?,
+            place: rows::count(row, 0)?,
+            provider_id: rows::id(row, 1, ProviderId::from_bytes)?,
+            toolkit: slug_at(row, 2)?,
+            display_name: row.get(3)?,
+            description: row.get(4)?,
+            auth_kind: word(row, 5, &AuthKind::WORDS)?,
+            operation_count: row.get(6)?,
+            left_out_count: row.get(7)?,
+            unavailable: row.get(8)?,
         })
     })
 }
