@@ -145,6 +145,8 @@ struct Inner {
     gateways: mcp_gateway::Gateways,
     /// Which tokens of tool servers are being replaced.
     refreshing: mcp_signin::Refreshing,
+    /// Which credentials of connections are being renewed.
+    renewing: connectors::Renewing,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -268,6 +270,7 @@ impl Hall {
                 testing: mcp_servers::Queues::default(),
                 gateways: mcp_gateway::Gateways::default(),
                 refreshing: mcp_signin::Refreshing::default(),
+                renewing: connectors::Renewing::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),

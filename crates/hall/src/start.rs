@@ -253,6 +253,7 @@ impl Hall {
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
         crate::mcp_signin::start(&hall);
+        crate::connectors::start(&hall).await.map_err(as_fault)?;
         crate::turns::start(&hall);
         crate::watch::start(&hall);
         crate::browser::start(&hall, beginning);

@@ -8,11 +8,12 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, browser, browser_stream, browser_tabs,
-        callers, canvas, capabilities, commands, connector_executions, connector_reviews,
-        directories, entries, export, file_reads, files, interactions, keys, mcp, mcp_gateway,
-        mcp_servers, mcp_signin, members, messages, oauth, operating, reactions, read_cursors,
-        rooms, runtimes, search, served, session_canvas, session_tasks, sessions, settings,
-        sign_ins, signals, streams, threads, tokens, turns, usage, workbench,
+        callers, canvas, capabilities, commands, connector_connections, connector_executions,
+        connector_flows, connector_reviews, directories, entries, export, file_reads, files,
+        interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members, messages, oauth,
+        operating, reactions, read_cursors, rooms, runtimes, search, served, session_canvas,
+        session_tasks, sessions, settings, sign_ins, signals, streams, threads, tokens, turns,
+        usage, workbench,
     },
     catalogue,
     docs::{self, Docs},
@@ -170,6 +171,22 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(connector_executions::from_cli))
         .routes(routes!(connector_executions::from_rest))
         .routes(routes!(connector_executions::usage))
+        // Connectors: accounts and signing in
+        .routes(routes!(
+            connector_connections::list,
+            connector_flows::connect
+        ))
+        .routes(routes!(
+            connector_connections::get,
+            connector_connections::change,
+            connector_connections::disconnect
+        ))
+        .routes(routes!(connector_connections::pause))
+        .routes(routes!(connector_connections::resume))
+        .routes(routes!(connector_connections::remove))
+        .routes(routes!(connector_flows::reconnect))
+        .routes(routes!(connector_flows::get, connector_flows::cancel))
+        .routes(routes!(connector_flows::enter_key))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))

@@ -11,9 +11,10 @@ use guildhall_domain::{
 };
 use rusqlite::Row;
 
+use super::toolkits::slug_at;
 use crate::{
     Rx, Tx,
-    rows::{count, id, maybe_moment, moment, unreadable, word, word_of},
+    rows::{count, id, maybe_moment, moment, word, word_of},
 };
 
 /// A connection with what is secret of it.
@@ -224,7 +225,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
         connection: Connection {
             id: id(row, 0, ConnectorConnectionId::from_bytes)?,
             provider_id: id(row, 1, ProviderId::from_bytes)?,
-            toolkit: slug(row, 2)?,
+            toolkit: slug_at(row, 2)?,
             label: row.get(3)?,
             account_label: row.get(4)?,
             lifecycle: word(row, 5, &Lifecycle::WORDS)?,
@@ -238,9 +239,4 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
         credentials: row.get(12)?,
         credentials_end: maybe_moment(row, 13)?,
     })
-}
-
-pub(super) fn slug(row: &Row<'_>, column: usize) -> rusqlite::Result<Slug> {
-    let text = row.get_ref(column)?.as_str()?;
-    Slug::parse(text).ok_or_else(|| unreadable(column, "no slug of a toolkit"))
 }

@@ -8,7 +8,7 @@ use guildhall_domain::{
 };
 use rusqlite::Row;
 
-use super::connections::slug;
+use super::toolkits::slug_at;
 use crate::{
     Rx, Tx,
     rows::{count, id, maybe_id, maybe_moment, moment, stored, word, word_of},
@@ -177,7 +177,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
         flow: Flow {
             id: id(row, 0, AuthFlowId::from_bytes)?,
             provider_id: id(row, 2, ProviderId::from_bytes)?,
-            toolkit: slug(row, 3)?,
+            toolkit: slug_at(row, 3)?,
             label: row.get(4)?,
             reconnect_of: maybe_id(row, 5, ConnectorConnectionId::from_bytes)?,
             generation: count(row, 6)?,
