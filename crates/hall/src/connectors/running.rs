@@ -13,7 +13,6 @@ use guildhall_domain::{
         classification::RetryPolicy,
         executions::Authority,
         results::{Executed, Outcome},
-        sent::Sent,
         told::{ExecutionFinished, ExecutionStarted},
     },
     events::Event,
@@ -153,13 +152,14 @@ impl Running {
 
     /// Sends an attempt that is noted.
     async fn attempt(&self, sending: Sending, number: u8, end: Instant) -> Next {
-        let deadline = end.min(Instant::now() + Duration::from_secs(CONNECTOR_ATTEMPT_WAIT_S));
+        let most = Duration::from_secs(CONNECTOR_ATTEMPT_WAIT_S);
+        let within = most.min(end.saturating_duration_since(Instant::now()));
         let arguments = &self.run.execute.ask.arguments;
-        let sent = self.hall.send_operation(sending, arguments, self.new.id);
-        let sent = timeout_at(deadline, sent).await;
-        let sent = sent.unwrap_or_else(|_| Sent::Lost {
-            message: "The service did not answer in time.".to_owned(),
-        });
+        let named = (self.new.connection_id, self.new.id);
+        let sent = self
+            .hall
+            .send_operation(sending, arguments, named, within)
+            .await;
         attempts::next(sent, number, self.new.classification, self.run.retry_policy)
     }
 

@@ -11,10 +11,11 @@ use guildhall_hall::{
     connectors::{Accessible, Granted, Reviewed},
 };
 use guildhall_wire::{
+    connectors::connections::Connection,
     connectors::reviews::{
         AccessibleConnection, AccessibleConnections, AccessibleOperations, ApplyReview,
         ConnectorGrant, ConnectorGrants, ConnectorReview, GrantableAgent, OpenReview,
-        ReviewedConnection, SwitchConnection, SwitchedConnection,
+        SwitchConnection, SwitchedConnection,
     },
     errors::ErrorEnvelope,
 };
@@ -203,18 +204,10 @@ fn grants(granted: Granted) -> ConnectorGrants {
 }
 
 fn review(reviewed: Reviewed) -> ConnectorReview {
-    let connection = reviewed.connection;
     let granted = grants(reviewed.granted);
     ConnectorReview {
         review_id: reviewed.id,
-        connection: ReviewedConnection {
-            id: connection.id,
-            provider_instance_id: connection.provider_id,
-            toolkit: connection.toolkit,
-            label: connection.label,
-            account_label: connection.account_label,
-            readiness: reviewed.readiness.state.into(),
-        },
+        connection: Connection::new(reviewed.connection, reviewed.readiness),
         operations: reviewed.operations.into_iter().map(Into::into).collect(),
         agents: reviewed
             .agents

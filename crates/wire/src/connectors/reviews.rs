@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use guildhall_domain::{
     Moment,
     connectors::{
-        classification as classes, connections as readiness, reviews::Selection,
-        revisions as rules, toolkits::Slug,
+        classification as classes, reviews::Selection, revisions as rules, toolkits::Slug,
     },
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId, ProviderId, ReviewId, SessionId},
 };
@@ -14,6 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::connections::Connection;
 use crate::{
     approvals::words,
     fields::{Ask, Fields},
@@ -35,19 +35,6 @@ words! {
         Never,
         /// The service takes a key by which it knows a repeat.
         ProviderIdempotencyKey,
-    }
-    /// Whether a connection can be used.
-    ReadinessWord = readiness::ReadinessState {
-        /// Now.
-        Ready,
-        /// When somebody resumes it.
-        Paused,
-        /// When a person has signed in again.
-        NeedsYou,
-        /// When its provider instance is back.
-        Unavailable,
-        /// Never again.
-        Gone,
     }
 }
 
@@ -141,28 +128,6 @@ pub struct GrantableAgent {
     pub name: String,
 }
 
-/// The connection of a review.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ReviewedConnection {
-    /// The connection.
-    #[schema(value_type = String)]
-    pub id: ConnectorConnectionId,
-    /// Its instance.
-    #[schema(value_type = String)]
-    pub provider_instance_id: ProviderId,
-    /// Its service.
-    #[schema(value_type = String, example = "rehearsal")]
-    pub toolkit: Slug,
-    /// What people call it.
-    pub label: String,
-    /// What the service calls the account.
-    #[schema(required = true)]
-    pub account_label: Option<String>,
-    /// Whether it can be used.
-    pub readiness: ReadinessWord,
-}
-
 /// What a connection can do, for the owner to grant from.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -171,7 +136,7 @@ pub struct ConnectorReview {
     #[schema(value_type = String)]
     pub review_id: ReviewId,
     /// The connection.
-    pub connection: ReviewedConnection,
+    pub connection: Connection,
     /// What it can do.
     pub operations: Vec<OperationRevision>,
     /// To whom it can be granted.
