@@ -47,10 +47,23 @@ async fn a_no_and_a_lost_answer_are_results() {
     let ada = t.agent("ada").await;
     let connection = scripted(&t).await;
     let review = grant(&t, &connection, &ada, &["list_notes", "add_note"]).await;
-    let (read, write) = (revision(&review, "list_notes"), revision(&review, "add_note"));
+    let (read, write) = (
+        revision(&review, "list_notes"),
+        revision(&review, "add_note"),
+    );
     for (id, with, status, code) in [
-        (&read, json!({"play": "error"}), "error", "PROVIDER_TOOL_ERROR"),
-        (&read, json!({"play": "lost"}), "error", "PROVIDER_UNREACHABLE"),
+        (
+            &read,
+            json!({"play": "error"}),
+            "error",
+            "PROVIDER_TOOL_ERROR",
+        ),
+        (
+            &read,
+            json!({"play": "lost"}),
+            "error",
+            "PROVIDER_UNREACHABLE",
+        ),
         (
             &write,
             json!({"text": "a", "play": "lost"}),
@@ -74,11 +87,23 @@ async fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
     let owner = t.owner();
     let connection = scripted(&t).await;
     let review = grant(&t, &connection, &ada, &["add_note"]).await;
-    let (read, write) = (revision(&review, "list_notes"), revision(&review, "add_note"));
+    let (read, write) = (
+        revision(&review, "list_notes"),
+        revision(&review, "add_note"),
+    );
     let wrong = json!({"agentId": "", "connectionId": 1, "arguments": [], "more": 1});
-    let refused = owner.post(RUN, wrong).await.refused(400, "VALIDATION_FAILED");
+    let refused = owner
+        .post(RUN, wrong)
+        .await
+        .refused(400, "VALIDATION_FAILED");
     let fields = crate::picking::wrong_fields(&refused["details"]);
-    let expected = ["agentId", "arguments", "connectionId", "more", "operationRevisionId"];
+    let expected = [
+        "agentId",
+        "arguments",
+        "connectionId",
+        "more",
+        "operationRevisionId",
+    ];
     assert_eq!(fields, expected);
     let fits = json!({"text": "a"});
     let at = |agent: &str, on: &str, revision: &str| {
@@ -87,15 +112,37 @@ async fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
     };
     for (body, status, code) in [
         (at("x", "x", "x"), 404, "AGENT_NOT_FOUND"),
-        (at(ada.agent(), "x", &write), 404, "CONNECTOR_TARGET_NOT_FOUND"),
-        (at(ada.agent(), &connection, "x"), 404, "CONNECTOR_TARGET_NOT_FOUND"),
-        (at(ada.agent(), &connection, &read), 403, "CONNECTOR_GRANT_REQUIRED"),
-        (at(bob.agent(), &connection, &write), 403, "CONNECTOR_GRANT_REQUIRED"),
-        (at(ada.agent(), &connection, &write), 422, "CONNECTOR_ARGUMENTS_INVALID"),
+        (
+            at(ada.agent(), "x", &write),
+            404,
+            "CONNECTOR_TARGET_NOT_FOUND",
+        ),
+        (
+            at(ada.agent(), &connection, "x"),
+            404,
+            "CONNECTOR_TARGET_NOT_FOUND",
+        ),
+        (
+            at(ada.agent(), &connection, &read),
+            403,
+            "CONNECTOR_GRANT_REQUIRED",
+        ),
+        (
+            at(bob.agent(), &connection, &write),
+            403,
+            "CONNECTOR_GRANT_REQUIRED",
+        ),
+        (
+            at(ada.agent(), &connection, &write),
+            422,
+            "CONNECTOR_ARGUMENTS_INVALID",
+        ),
     ] {
         owner.post(RUN, body).await.refused(status, code);
     }
-    run(&owner, &ada, &connection, &write, fits.clone()).await.ok(200);
+    run(&owner, &ada, &connection, &write, fits.clone())
+        .await
+        .ok(200);
     let pause = format!("/api/connectors/connections/{connection}/pause");
     owner.post(&pause, json!({})).await.ok(200);
     let refused = run(&owner, &bob, &connection, &write, json!({})).await;
@@ -119,7 +166,10 @@ async fn arguments_that_need_a_default_or_a_conversion_are_refused() {
     ] {
         let refused = run(&t.owner(), &ada, &connection, &write, with).await;
         let refused = refused.refused(422, "CONNECTOR_ARGUMENTS_INVALID");
-        assert_eq!(column(&refused["details"]["problems"], "pointer"), [pointer]);
+        assert_eq!(
+            column(&refused["details"]["problems"], "pointer"),
+            [pointer]
+        );
     }
     events.none();
 }
@@ -131,7 +181,12 @@ async fn a_repeat_with_its_key_runs_nothing_and_says_the_same() {
     let connection = scripted(&t).await;
     let review = grant(&t, &connection, &ada, &["add_note"]).await;
     let write = revision(&review, "add_note");
-    let body = running(&ada, &connection, &write, json!({"text": "a", "play": "lost"}));
+    let body = running(
+        &ada,
+        &connection,
+        &write,
+        json!({"text": "a", "play": "lost"}),
+    );
     let ask = |by: Caller, body: Value| async move {
         let ask = by.ask("POST", RUN).header("idempotency-key", "k1");
         ask.json(&body).send().await
@@ -145,7 +200,9 @@ async fn a_repeat_with_its_key_runs_nothing_and_says_the_same() {
     assert_eq!(again.ok(200), first);
     events.none();
     let other = running(&ada, &connection, &write, json!({"text": "b"}));
-    ask(t.owner(), other).await.refused(422, "IDEMPOTENCY_KEY_REUSED");
+    ask(t.owner(), other)
+        .await
+        .refused(422, "IDEMPOTENCY_KEY_REUSED");
 }
 
 #[tokio::test]
@@ -172,7 +229,10 @@ async fn a_program_needs_a_persons_word_for_what_destroys_and_a_person_does_not(
     assert_eq!(approval["card"]["operation"], "clear_notes");
     assert_eq!(approval["card"]["arguments"], json!({}));
     let digest = json!({"digest": approval["digest"]});
-    t.owner().post(&format!("{path}/grant"), digest).await.ok(200);
+    t.owner()
+        .post(&format!("{path}/grant"), digest)
+        .await
+        .ok(200);
     let token = text(&required["approvalToken"]);
     let other = running(&ada, &connection, &destroy, json!({"play": "error"}));
     let another = ask(other, token.clone()).await.ok(202);
@@ -230,13 +290,21 @@ async fn usage_lists_attempts_without_arguments_and_a_program_sees_its_own() {
     apply(&t, &review, body).await.ok(200);
     let (program, other) = (program(&t, "one").await, program(&t, "two").await);
     let said = json!({"text": "canary-argument"});
-    run(&t.owner(), &ada, &connection, &id, said.clone()).await.ok(200);
+    run(&t.owner(), &ada, &connection, &id, said.clone())
+        .await
+        .ok(200);
     run(&program, &bob, &connection, &id, said).await.ok(200);
     let path = "/api/connectors/usage";
     let all = t.owner().get(path).await.ok(200);
-    assert_eq!(column(&all["attempts"], "agentId"), [bob.agent(), ada.agent()]);
+    assert_eq!(
+        column(&all["attempts"], "agentId"),
+        [bob.agent(), ada.agent()]
+    );
     assert_eq!(column(&all["attempts"], "status"), ["success", "success"]);
-    assert_eq!(column(&all["attempts"], "classification"), ["write", "write"]);
+    assert_eq!(
+        column(&all["attempts"], "classification"),
+        ["write", "write"]
+    );
     let of_ada = format!("{path}?agentId={}&connectionId={connection}", ada.agent());
     let of_ada = t.owner().get(&of_ada).await.ok(200);
     assert_eq!(list(&of_ada["attempts"]).len(), 1);

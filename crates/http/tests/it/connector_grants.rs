@@ -71,14 +71,20 @@ async fn a_review_is_applied_once_in_time_and_to_what_it_shows() {
     let nobody = json!({"grants": [{"agentId": "x", "operationRevisionIds": []}]});
     let nothing = json!({"grants": [{"agentId": ada.agent(), "operationRevisionIds": ["x"]}]});
     for wrong in [nobody, nothing, json!({"grants": [], "everyAgent": ["x"]})] {
-        apply(&t, &first, wrong).await.refused(400, "INVALID_SELECTION");
+        apply(&t, &first, wrong)
+            .await
+            .refused(400, "INVALID_SELECTION");
     }
     apply(&t, &first, json!({"grants": []})).await.ok(200);
     let body = to(&first, &ada, &["list_notes"]);
-    apply(&t, &first, body.clone()).await.refused(409, "REVIEW_STALE");
+    apply(&t, &first, body.clone())
+        .await
+        .refused(409, "REVIEW_STALE");
     let second = review(&t, &connection).await;
     t.pass(600);
-    apply(&t, &second, body).await.refused(410, "REVIEW_EXPIRED");
+    apply(&t, &second, body)
+        .await
+        .refused(410, "REVIEW_EXPIRED");
     let unknown = json!({"reviewId": "x"});
     let refused = apply(&t, &unknown, json!({"grants": []})).await;
     refused.refused(404, "REVIEW_NOT_FOUND");

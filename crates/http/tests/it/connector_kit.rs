@@ -62,7 +62,10 @@ pub(crate) fn revision(review: &Value, slug: &str) -> String {
 
 /// Applies a review.
 pub(crate) async fn apply(t: &TestHall, review: &Value, body: Value) -> Answer {
-    let path = format!("/api/connectors/reviews/{}/apply", text(&review["reviewId"]));
+    let path = format!(
+        "/api/connectors/reviews/{}/apply",
+        text(&review["reviewId"])
+    );
     t.owner().post(&path, body).await
 }
 
@@ -73,12 +76,7 @@ pub(crate) fn to(review: &Value, agent: &Caller, slugs: &[&str]) -> Value {
 }
 
 /// Grants an agent these operations with a connection and nothing else; answers the review.
-pub(crate) async fn grant(
-    t: &TestHall,
-    connection: &str,
-    agent: &Caller,
-    slugs: &[&str],
-) -> Value {
+pub(crate) async fn grant(t: &TestHall, connection: &str, agent: &Caller, slugs: &[&str]) -> Value {
     let review = review(t, connection).await;
     let body = to(&review, agent, slugs);
     apply(t, &review, body).await.ok(200);

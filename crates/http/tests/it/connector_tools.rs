@@ -17,10 +17,16 @@ async fn an_agent_sees_and_runs_what_it_is_granted_and_nothing_else() {
     let review = grant(&t, &connection, &ada, &["list_notes", "add_note"]).await;
     let read = revision(&review, "list_notes");
     let found = done(&ada, "connector_list_connections", json!({})).await;
-    assert_eq!(column(&found["connections"], "connectionId"), [connection.clone()]);
+    assert_eq!(
+        column(&found["connections"], "connectionId"),
+        [connection.clone()]
+    );
     let asked = json!({"connectionId": connection});
     let found = done(&ada, "connector_list_operations", asked.clone()).await;
-    assert_eq!(column(&found["operations"], "operationSlug"), ["list_notes", "add_note"]);
+    assert_eq!(
+        column(&found["operations"], "operationSlug"),
+        ["list_notes", "add_note"]
+    );
     let none = done(&bob, "connector_list_operations", asked).await;
     assert_eq!(none["operations"], json!([]));
     let mut events = t.events();
@@ -28,7 +34,10 @@ async fn an_agent_sees_and_runs_what_it_is_granted_and_nothing_else() {
     let ran = done(&ada, "connector_execute_read", body.clone()).await;
     assert_eq!(ran["result"]["status"], "success");
     let told = events.the("connector_execution_finished");
-    assert_eq!((&told["surface"], &told["agentId"]), (&json!("agent"), &json!(ada.agent())));
+    assert_eq!(
+        (&told["surface"], &told["agentId"]),
+        (&json!("agent"), &json!(ada.agent()))
+    );
     let (is_refused, refusal) = call(&bob, "connector_execute_read", body).await;
     assert!(is_refused);
     assert_eq!(refusal["code"], "CONNECTOR_GRANT_REQUIRED");
@@ -107,7 +116,10 @@ async fn what_a_session_turned_off_is_off_there_and_for_who_names_no_session() {
     assert_eq!(refusal["code"], "CONNECTOR_GRANT_REQUIRED");
     t.owner().put(&path, json!({"on": null})).await.ok(200);
     done(&ada, "connector_execute_read", body).await;
-    t.owner().put(&path, json!({})).await.refused(400, "VALIDATION_FAILED");
+    t.owner()
+        .put(&path, json!({}))
+        .await
+        .refused(400, "VALIDATION_FAILED");
 }
 
 #[tokio::test]
@@ -115,11 +127,13 @@ async fn a_wish_for_access_is_one_question_that_a_review_settles() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let connection = scripted(&t).await;
-    let wish = |purpose: &str| {
-        json!({"toolkit": "rehearsal", "access": "read", "purpose": purpose})
-    };
+    let wish =
+        |purpose: &str| json!({"toolkit": "rehearsal", "access": "read", "purpose": purpose});
     let asked = done(&ada, "connector_request_access", wish("to read notes")).await;
-    assert_eq!((&asked["kind"], &asked["state"]), (&json!("access"), &json!("pending")));
+    assert_eq!(
+        (&asked["kind"], &asked["state"]),
+        (&json!("access"), &json!("pending"))
+    );
     let again = done(&ada, "connector_request_access", wish("please")).await;
     assert_eq!(again["id"], asked["id"]);
     let path = format!("/api/approvals/{}", text(&asked["id"]));
@@ -131,7 +145,9 @@ async fn a_wish_for_access_is_one_question_that_a_review_settles() {
     let still = t.owner().get(&path).await.ok(200);
     assert_eq!(still["state"], "pending");
     let shown = review(&t, &connection).await;
-    apply(&t, &shown, to(&shown, &ada, &["list_notes"])).await.ok(200);
+    apply(&t, &shown, to(&shown, &ada, &["list_notes"]))
+        .await
+        .ok(200);
     let settled = t.owner().get(&path).await.ok(200);
     assert_eq!(settled["state"], "consumed");
     let unknown = json!({"toolkit": "nothing", "access": "read", "purpose": ""});
