@@ -22,6 +22,7 @@ mod canvas_order;
 mod capabilities;
 mod commands;
 mod connector_executions;
+mod connector_faults;
 mod connector_grants;
 mod connector_kit;
 mod connector_tools;
