@@ -39,7 +39,7 @@ use crate::{
         (status = 404, description = "CONNECTION_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "CONNECTION_DISCONNECTED, CATALOG_INCOMPLETE", body = ErrorEnvelope),
         (status = 422, description = "OPERATIONS_UNSUPPORTED, TOOLKIT_UNREACHABLE", body = ErrorEnvelope)),
-    extensions(("x-gate" = json!("owner-interactive"))))]
+    extensions(("x-gate" = json!("owner interactive"))))]
 pub async fn open(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
@@ -64,7 +64,7 @@ pub async fn open(
         (status = 404, description = "REVIEW_NOT_FOUND, CONNECTION_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "CONNECTION_DISCONNECTED, REVIEW_STALE", body = ErrorEnvelope),
         (status = 410, description = "REVIEW_EXPIRED", body = ErrorEnvelope)),
-    extensions(("x-gate" = json!("owner-interactive"))))]
+    extensions(("x-gate" = json!("owner interactive"))))]
 pub async fn apply(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
@@ -102,7 +102,7 @@ pub async fn granted(
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "SESSION_NOT_FOUND, CONNECTION_NOT_FOUND", body = ErrorEnvelope)),
-    extensions(("x-gate" = json!("owner-interactive"))))]
+    extensions(("x-gate" = json!("owner interactive"))))]
 pub async fn switch(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
