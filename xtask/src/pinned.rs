@@ -195,7 +195,7 @@ mod tests {
             (agents::SHELF, vec!["claude-code", "codex", "opencode"]),
             (
                 counterparts::SHELF,
-                vec!["conformance", "everything", "oidc-provider"],
+                vec!["conformance", "everything", "oidc-provider", "prism"],
             ),
         ];
         for (shelf, expected) in shelves {

@@ -197,8 +197,8 @@ impl Hall {
                 };
                 crate::tokens::recover(tx, started_at)?;
                 crate::mcp_signin::recover(tx, started_at)?;
-                crate::connectors::recover(tx, started_at)?;
                 crate::connectors::found(tx, &own_seal, started_at)?;
+                crate::connectors::recover(tx, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
                 let kept = crate::browser::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);

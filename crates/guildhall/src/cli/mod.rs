@@ -16,6 +16,7 @@ mod canvas;
 mod cards;
 mod client;
 mod commands;
+mod connectors;
 mod content;
 mod desk;
 mod diff;
@@ -117,6 +118,8 @@ pub(crate) enum Command {
     Agents(Noun<agents::Verb>),
     /// Tool servers of agents
     Mcp(Noun<mcp::Verb>),
+    /// Connectors: services outside this computer
+    Connectors(Noun<connectors::Verb>),
     /// Runtimes: the programs agents run on
     Runtimes(Noun<runtimes::Verb>),
     /// Shows what each runtime's permission modes let happen
@@ -221,6 +224,7 @@ impl Command {
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
             Self::Mcp(it) => &it.common,
+            Self::Connectors(it) => &it.common,
             Self::Runtimes(it) => &it.common,
             Self::Usage(it) => &it.common,
             Self::Sessions(it) => &it.common,
@@ -261,6 +265,7 @@ impl Command {
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
             Self::Mcp(it) => return mcp::run(&desk, it.verb).await,
+            Self::Connectors(it) => return connectors::run(&desk, it.verb).await,
             Self::Runtimes(it) => runtimes::run(&desk, it.verb).await?,
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,

@@ -164,6 +164,33 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("alive", "status alive"),
     operation("metrics", "metrics"),
     operation("ready", "status ready"),
+    operation("listConnectorCatalog", "connectors catalog"),
+    operation("listConnectorProviders", "connectors provider list"),
+    operation("makeConnectorProvider", "connectors provider add"),
+    operation("removeConnectorProvider", "connectors provider remove"),
+    operation("changeConnectorProvider", "connectors provider update"),
+    operation("putConnectorToolkit", "connectors toolkit put"),
+    operation("removeConnectorToolkit", "connectors toolkit remove"),
+    operation(
+        "setConnectorToolkitCredential",
+        "connectors toolkit credential set",
+    ),
+    operation(
+        "removeConnectorToolkitCredential",
+        "connectors toolkit credential remove",
+    ),
+    operation("cancelConnectorFlow", "connectors flow cancel"),
+    operation("getConnectorFlow", "connectors flow show"),
+    operation("enterConnectorKey", "connectors flow key"),
+    operation("listConnectorConnections", "connectors connection list"),
+    operation("connectConnector", "connectors connect"),
+    operation("disconnectConnector", "connectors connection disconnect"),
+    operation("getConnectorConnection", "connectors connection show"),
+    operation("changeConnectorConnection", "connectors connection update"),
+    operation("pauseConnectorConnection", "connectors connection pause"),
+    operation("reconnectConnector", "connectors connection reconnect"),
+    operation("removeConnectorConnection", "connectors connection remove"),
+    operation("resumeConnectorConnection", "connectors connection resume"),
 ];
 
 /// The command of the operation `id`.

@@ -13,7 +13,7 @@ use guildhall_domain::{
     },
     limits::connectors as limits,
 };
-use guildhall_world::connectors::{Sending, Services};
+use guildhall_world::connectors::Sending;
 use serde_json::{Map, Value};
 
 use super::{secrets::Credentials, targets::Target};
@@ -37,7 +37,7 @@ impl Hall {
         let Some(probe) = &target.toolkit.account else {
             return Ok(Ok(None));
         };
-        let services = Services::new(&self.outgoing().await?);
+        let services = self.services().await?;
         let sending = Sending {
             toolkit: &target.toolkit,
             binding: &binding(target.provider.provider_type, probe),

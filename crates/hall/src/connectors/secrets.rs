@@ -172,20 +172,6 @@ pub(super) fn open_client(
     open(seal, &place, sealed)
 }
 
-/// The secret of the client that the owner registered for a toolkit.
-pub(super) fn open_client_secret(
-    seal: &Seal,
-    (provider, toolkit): (ProviderId, &Slug),
-    sealed: &[u8],
-) -> Option<String> {
-    let place = [
-        b"connector_toolkits".as_slice(),
-        provider.as_bytes(),
-        toolkit.as_str().as_bytes(),
-    ];
-    String::from_utf8(seal.unseal(Place(&place), sealed)?).ok()
-}
-
 fn close<T: Serialize>(seal: &Seal, place: &[&[u8]], secret: &T) -> Result<Vec<u8>, Fault> {
     let text =
         serde_json::to_vec(secret).map_err(|error| Fault::broken("sealing a sign-in", error))?;

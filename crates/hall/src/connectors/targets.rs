@@ -18,7 +18,7 @@ use guildhall_store::{
 use guildhall_world::seal::Seal;
 use url::Url;
 
-use super::secrets;
+use super::toolkits::credential;
 
 /// A toolkit of an instance.
 pub(super) struct Target {
@@ -55,9 +55,7 @@ pub(super) fn find(
 ) -> Result<Option<Target>> {
     let instance = providers::find(db, provider)?;
     let found = instance.zip(toolkits::find(db, provider, slug)?);
-    let sealed = toolkits::credential(db, provider, slug)?;
-    let secret =
-        sealed.and_then(|sealed| secrets::open_client_secret(seal, (provider, slug), &sealed));
+    let secret = credential(db, seal, provider, slug)?;
     Ok(found.map(|(provider, toolkit)| Target {
         provider,
         toolkit,

@@ -169,6 +169,7 @@ impl Things {
             .replace("{ticket}", "none")
             .replace("{emoji}", "none")
             .replace("{type}", "none")
+            .replace("{slug}", "none")
             .replace("{token}", "none")
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")

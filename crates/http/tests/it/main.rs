@@ -25,6 +25,7 @@ mod connector_executions;
 mod connector_faults;
 mod connector_grants;
 mod connector_kit;
+mod connector_providers;
 mod connector_tools;
 mod consent;
 mod dev_servers;

@@ -13,6 +13,8 @@ use crate::fields::{Ask, Fields};
 /// A wish for a connection.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({"providerInstanceId": "0192f0c1-2d3e-7abc-8def-0123456789ab",
+    "toolkit": "rehearsal", "idempotencyKey": "my-first-connection", "label": "To try it"}))]
 pub struct Connect {
     /// The provider instance.
     #[schema(min_length = 1)]

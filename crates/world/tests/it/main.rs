@@ -11,10 +11,13 @@ mod acp;
 mod chromium;
 #[cfg(feature = "real-servers")]
 mod conformance;
+mod connectors;
 #[cfg(feature = "real-servers")]
 mod everything;
 mod keeper;
 mod mcp;
 mod mcp_http;
+#[cfg(feature = "real-servers")]
+mod prism;
 mod puppets;
 mod servers;

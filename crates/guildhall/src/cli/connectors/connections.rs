@@ -1,0 +1,154 @@
+//! `guildhall connectors connection`.
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use serde_json::json;
+
+use super::flows::{Key, begun};
+use crate::cli::{
+    bodies::{changes, given},
+    desk::Desk,
+    failures::Failure,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What can be done with connections.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists the accounts that are signed in
+    #[command(after_help = "Example:\n  guildhall connectors connection list")]
+    List,
+    /// Shows one of them
+    #[command(
+        after_help = "Example:\n  guildhall connectors connection show 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Show(Connection),
+    /// Gives one another name, or switches it on or off
+    #[command(
+        after_help = "Example:\n  guildhall connectors connection update 0192f0c1-2d3e-7abc-8def-0123456789ab --enabled false"
+    )]
+    Update(Update),
+    /// Holds one: nothing runs with it until it is resumed
+    #[command(
+        after_help = "Example:\n  guildhall connectors connection pause 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Pause(Connection),
+    /// Goes on with one that was paused
+    #[command(
+        after_help = "Example:\n  guildhall connectors connection resume 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Resume(Connection),
+    /// Begins to sign in anew with one, which is paused until that is done
+    #[command(
+        after_help = "Example:\n  guildhall connectors connection reconnect 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Reconnect(Reconnect),
+    /// Gives one up: its credentials are erased, then given back to the service
+    #[command(
+        after_help = "Example:\n  guildhall connectors connection disconnect 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Disconnect(Connection),
+    /// Drops what is left of one that was given up
+    #[command(
+        after_help = "Example:\n  guildhall connectors connection remove 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Remove(Connection),
+}
+
+/// One connection.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Connection {
+    /// The connection's id
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    connection: String,
+}
+
+/// What of a connection is to be otherwise.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    connection: Connection,
+    /// What people call it, 1 to 200 characters
+    #[arg(long)]
+    label: Option<String>,
+    /// Whether it is switched on
+    #[arg(long, value_name = "true|false")]
+    enabled: Option<bool>,
+}
+
+/// A connection that is signed in anew.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Reconnect {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    key: Key,
+}
+
+const LIST: View = View {
+    list: Some("connections"),
+    id: "/id",
+    columns: &[
+        ("SERVICE", Cell::At("/toolkit")),
+        ("LABEL", Cell::At("/label")),
+        ("ACCOUNT", Cell::At("/accountLabel")),
+        ("READY", Cell::At("/readiness/state")),
+        ("GRANTS", Cell::At("/grantCount")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const CONNECTION: View = View {
+    list: None,
+    id: "/id",
+    columns: &[
+        ("Connection", Cell::At("/id")),
+        ("Service", Cell::At("/toolkit")),
+        ("Label", Cell::At("/label")),
+        ("Account", Cell::At("/accountLabel")),
+        ("Lifecycle", Cell::At("/lifecycle")),
+        ("Account is", Cell::At("/accountStatus")),
+        ("Switched on", Cell::At("/enabled")),
+        ("Ready", Cell::At("/readiness/state")),
+        ("Why", Cell::At("/readiness/reason")),
+        ("Do", Cell::At("/readiness/fix")),
+        ("Given back", Cell::At("/externalCleanup")),
+        ("Grants", Cell::At("/grantCount")),
+        ("Made", Cell::At("/createdAt")),
+        ("Changed", Cell::At("/updatedAt")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    let answer = match verb {
+        Verb::List => return desk.output.show(&desk.get(&all()).await?, &LIST),
+        Verb::Reconnect(ask) => {
+            let body = json!({"idempotencyKey": ask.key.text()});
+            let target = target(&ask.connection).then("reconnect");
+            return begun(desk, &target, &body).await;
+        }
+        Verb::Remove(ask) => {
+            let target = target(&ask).then("remove");
+            desk.post_anew(&target, None).await?;
+            return desk.output.done("The connection is removed.");
+        }
+        Verb::Show(ask) => desk.get(&target(&ask)).await?,
+        Verb::Update(ask) => {
+            let body = given(json!({"label": ask.label, "enabled": ask.enabled}));
+            let body = changes(body, "connectors connection update")?;
+            desk.patch(&target(&ask.connection), &body, None).await?
+        }
+        Verb::Pause(ask) => desk.post_anew(&target(&ask).then("pause"), None).await?,
+        Verb::Resume(ask) => desk.post_anew(&target(&ask).then("resume"), None).await?,
+        Verb::Disconnect(ask) => desk.delete(&target(&ask), None).await?,
+    };
+    desk.output.show(&answer, &CONNECTION)
+}
+
+fn all() -> Target {
+    Target::new("/api/connectors/connections")
+}
+
+fn target(ask: &Connection) -> Target {
+    all().then(&ask.connection)
+}

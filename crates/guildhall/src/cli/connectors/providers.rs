@@ -1,0 +1,329 @@
+//! `guildhall connectors provider`, `toolkit` and `catalog`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use serde_json::{Map, Value, json};
+
+use crate::cli::{
+    args::{self, Once},
+    bodies::{changes, given},
+    desk::Desk,
+    failures::Failure,
+    input,
+    output::{Cell, View},
+    target::Target,
+};
+
+/// What can be done with provider instances.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Lists the provider instances
+    #[command(after_help = "Example:\n  guildhall connectors provider list")]
+    List,
+    /// Adds an instance, which has no toolkits yet
+    #[command(
+        after_help = "Example:\n  guildhall connectors provider add openapi --label 'Pet shops'"
+    )]
+    Add(Add),
+    /// Gives an instance another label
+    #[command(
+        after_help = "Example:\n  guildhall connectors provider update 0192f0c1-2d3e-7abc-8def-0123456789ab --label Shops"
+    )]
+    Update(Update),
+    /// Removes an instance with its toolkits and secrets
+    #[command(
+        after_help = "Example:\n  guildhall connectors provider remove 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Remove(Provider),
+}
+
+/// What can be done with toolkits.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ToolkitVerb {
+    /// Puts a toolkit, in the place of the one of its name
+    #[command(
+        after_help = "--file takes the whole toolkit as the interface does; the other options stand above it.\n\nExamples:\n  guildhall connectors toolkit put 0192f0c1-2d3e-7abc-8def-0123456789ab pets --document openapi.json\n  guildhall connectors toolkit put 0192f0c1-2d3e-7abc-8def-0123456789ab tools --url http://127.0.0.1:3001/mcp\n  guildhall connectors toolkit put 0192f0c1-2d3e-7abc-8def-0123456789ab pets --file pets.json"
+    )]
+    Put(Box<Put>),
+    /// Removes a toolkit with its operations and secrets
+    #[command(
+        after_help = "Example:\n  guildhall connectors toolkit remove 0192f0c1-2d3e-7abc-8def-0123456789ab pets"
+    )]
+    Remove(Toolkit),
+    /// The client secret with which people sign in by OAuth
+    #[command(subcommand)]
+    Credential(Credential),
+}
+
+/// What can be done with a client secret.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Credential {
+    /// Saves it; it is never shown again
+    #[command(
+        after_help = "The secret comes from a file, or `-` for standard input.\n\nExample:\n  pass show pets | guildhall connectors toolkit credential set 0192f0c1-2d3e-7abc-8def-0123456789ab pets --secret-file -"
+    )]
+    Set(SetCredential),
+    /// Erases it
+    #[command(
+        after_help = "Example:\n  guildhall connectors toolkit credential remove 0192f0c1-2d3e-7abc-8def-0123456789ab pets"
+    )]
+    Remove(Toolkit),
+}
+
+/// One instance.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Provider {
+    /// The instance's id
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    provider: String,
+}
+
+/// One toolkit.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Toolkit {
+    #[command(flatten)]
+    provider: Provider,
+    /// The toolkit's name inside its instance
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    toolkit: String,
+}
+
+/// A new instance.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Add {
+    /// What it speaks
+    #[arg(value_name = "openapi|mcp")]
+    speaks: String,
+    /// What people call it, 1 to 200 characters
+    #[arg(long)]
+    label: String,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// What of an instance is to be otherwise.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    provider: Provider,
+    /// What people call it, 1 to 200 characters
+    #[arg(long)]
+    label: Option<String>,
+}
+
+/// A toolkit that is put.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Put {
+    #[command(flatten)]
+    toolkit: Toolkit,
+    /// The file with the whole toolkit as JSON, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// What people call it
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// The file with its OpenAPI document as JSON
+    #[arg(long, value_name = "FILE")]
+    document: Option<PathBuf>,
+    /// Where its OpenAPI document is fetched
+    #[arg(long, value_name = "URL")]
+    document_url: Option<String>,
+    /// Where requests go
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Where its MCP server answers
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+}
+
+/// A client secret that is saved.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SetCredential {
+    #[command(flatten)]
+    toolkit: Toolkit,
+    /// The file that holds it, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    secret_file: PathBuf,
+}
+
+/// What is looked for in the catalog.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Catalog {
+    /// Words that services or their operations hold
+    words: Vec<String>,
+    #[command(flatten)]
+    page: args::Page,
+}
+
+const LIST: View = View {
+    list: Some("providers"),
+    id: "/id",
+    columns: &[
+        ("LABEL", Cell::At("/label")),
+        ("TYPE", Cell::At("/type")),
+        ("STATUS", Cell::At("/status")),
+        ("TOOLKITS", Cell::Of(toolkits)),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
+const PROVIDER: View = View {
+    list: None,
+    id: "/id",
+    columns: &[
+        ("Instance", Cell::At("/id")),
+        ("Label", Cell::At("/label")),
+        ("Type", Cell::At("/type")),
+        ("Status", Cell::At("/status")),
+        ("Why", Cell::At("/statusDetail")),
+        ("Generation", Cell::At("/generation")),
+        ("Toolkits", Cell::Of(toolkits)),
+        ("Changed", Cell::At("/updatedAt")),
+    ],
+};
+
+const TOOLKIT: View = View {
+    list: None,
+    id: "/slug",
+    columns: &[
+        ("Toolkit", Cell::At("/slug")),
+        ("Name", Cell::At("/displayName")),
+        ("Requests go to", Cell::At("/baseUrl")),
+        ("MCP server", Cell::At("/url")),
+        ("Sign-in", Cell::At("/auth/kind")),
+        ("Version", Cell::At("/version")),
+        ("Operations", Cell::At("/operationCount")),
+        ("Left out", Cell::At("/leftOutCount")),
+    ],
+};
+
+const SAVED: View = View {
+    list: None,
+    id: "/saved",
+    columns: &[("Saved", Cell::At("/saved"))],
+};
+
+const CATALOG: View = View {
+    list: Some("services"),
+    id: "/toolkit",
+    columns: &[
+        ("SERVICE", Cell::At("/displayName")),
+        ("TOOLKIT", Cell::At("/toolkit")),
+        ("SIGN-IN", Cell::At("/authKind")),
+        ("OPERATIONS", Cell::At("/operationCount")),
+        ("AVAILABLE", Cell::At("/available")),
+        ("INSTANCE", Cell::At("/providerInstanceId")),
+    ],
+};
+
+pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::List => desk.output.show(&desk.get(&all()).await?, &LIST),
+        Verb::Add(ask) => {
+            let body = json!({"type": ask.speaks, "label": ask.label});
+            let answer = desk.post(&all(), Some(&body), &ask.once).await?;
+            desk.output.show(&answer, &PROVIDER)
+        }
+        Verb::Update(ask) => {
+            let body = given(json!({"label": ask.label}));
+            let body = changes(body, "connectors provider update")?;
+            let answer = desk.patch(&of(&ask.provider), &body, None).await?;
+            desk.output.show(&answer, &PROVIDER)
+        }
+        Verb::Remove(ask) => {
+            desk.delete(&of(&ask), None).await?;
+            desk.output.done("The provider instance is removed.")
+        }
+    }
+}
+
+pub(super) async fn run_toolkit(desk: &Desk, verb: ToolkitVerb) -> Result<(), Failure> {
+    match verb {
+        ToolkitVerb::Put(ask) => {
+            let body = body(&ask)?;
+            let answer = desk.put(&toolkit(&ask.toolkit), Some(&body)).await?;
+            desk.output.show(&answer, &TOOLKIT)
+        }
+        ToolkitVerb::Remove(ask) => {
+            desk.delete(&toolkit(&ask), None).await?;
+            desk.output.done("The toolkit is removed.")
+        }
+        ToolkitVerb::Credential(Credential::Set(ask)) => {
+            let secret = input::text_of(&ask.secret_file)?;
+            let target = toolkit(&ask.toolkit).then("credential");
+            let answer = desk.put(&target, Some(&json!({"secret": secret}))).await?;
+            desk.output.show(&answer, &SAVED)
+        }
+        ToolkitVerb::Credential(Credential::Remove(ask)) => {
+            desk.delete(&toolkit(&ask).then("credential"), None).await?;
+            desk.output.done("The client secret is erased.")
+        }
+    }
+}
+
+pub(super) async fn catalog(desk: &Desk, ask: Catalog) -> Result<(), Failure> {
+    let words = Some(ask.words.join(" ")).filter(|words| !words.is_empty());
+    let target = Target::new("/api/connectors/catalog");
+    let answer = desk.get(&target.query("q", words).page(ask.page)).await?;
+    desk.output.show(&answer, &CATALOG)?;
+    if desk.output.is_for_people() {
+        let page: Value = answer.json()?;
+        for warning in page["warnings"].as_array().into_iter().flatten() {
+            desk.output.note(warning.as_str().unwrap_or_default());
+        }
+        desk.output.note_next(&page);
+    }
+    Ok(())
+}
+
+/// The toolkit that is put: what the file says, and above it what the options say.
+fn body(ask: &Put) -> Result<Value, Failure> {
+    let mut body = match &ask.file {
+        Some(file) => object(file)?,
+        None => Map::new(),
+    };
+    let document = ask.document.as_deref().map(object).transpose()?;
+    let said = given(json!({
+        "displayName": ask.name,
+        "description": ask.description,
+        "document": document,
+        "documentUrl": ask.document_url,
+        "baseUrl": ask.base_url,
+        "url": ask.url,
+    }));
+    if let Value::Object(said) = said {
+        body.extend(said);
+    }
+    changes(Value::Object(body), "connectors toolkit put")
+}
+
+/// The JSON object of a file.
+fn object(file: &Path) -> Result<Map<String, Value>, Failure> {
+    let text = input::document_of(file)?;
+    serde_json::from_str(&text).map_err(|error| {
+        let file = file.display();
+        Failure::Usage(format!("{file} holds no JSON object: {error}."))
+    })
+}
+
+fn toolkits(provider: &Value) -> String {
+    let all = provider["toolkits"].as_array().into_iter().flatten();
+    let slugs: Vec<_> = all.filter_map(|it| it["slug"].as_str()).collect();
+    slugs.join(", ")
+}
+
+fn all() -> Target {
+    Target::new("/api/connectors/providers")
+}
+
+fn of(provider: &Provider) -> Target {
+    all().then(&provider.provider)
+}
+
+fn toolkit(ask: &Toolkit) -> Target {
+    of(&ask.provider).then("toolkits").then(&ask.toolkit)
+}
