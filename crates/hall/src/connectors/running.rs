@@ -253,3 +253,7 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "running_tests.rs"]
+mod tests;
