@@ -26,6 +26,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0017_browser.sql"),
     include_str!("../migrations/0018_connector_providers.sql"),
     include_str!("../migrations/0019_connector_connections.sql"),
+    include_str!("../migrations/0020_connector_executions.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

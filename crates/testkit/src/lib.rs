@@ -11,6 +11,7 @@
 mod answers;
 mod asks;
 mod callers;
+pub mod fault_proxy;
 mod forms;
 mod frames;
 mod gated;

@@ -90,3 +90,5 @@ pub const CONNECTOR_RESULT_BYTES_MAX: usize = 1 << 20;
 pub const CONNECTOR_REDIRECTS_MAX: usize = 3;
 /// Characters of the purpose for which an agent asks for access.
 pub const CONNECTOR_PURPOSE_CHARS_MAX: usize = 500;
+/// Milliseconds before the second attempt, where the service does not say how long.
+pub const CONNECTOR_RETRY_PAUSE_MS: u64 = 250;

@@ -446,7 +446,7 @@ async fn target(desk: &Desk, named: &Named) -> Result<Target, Failure> {
     Ok(agent.then("mcp-servers").then(&named.server))
 }
 
-fn gated(
+pub(super) fn gated(
     waiting: &Waiting,
     once: Option<&Once>,
     if_match: Option<&IfMatch>,

@@ -191,6 +191,15 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("reconnectConnector", "connectors connection reconnect"),
     operation("removeConnectorConnection", "connectors connection remove"),
     operation("resumeConnectorConnection", "connectors connection resume"),
+    operation("openConnectorReview", "connectors review open"),
+    operation("applyConnectorReview", "connectors review apply"),
+    operation("getConnectorGrants", "connectors grant list"),
+    operation("switchSessionConnection", "connectors grant switch"),
+    operation("listAccessibleConnections", "connectors grant connections"),
+    operation("listAccessibleOperations", "connectors grant operations"),
+    operation("executeConnectorFromCli", "connectors run"),
+    operation("executeConnector", "connectors execute"),
+    operation("getConnectorUsage", "connectors usage"),
 ];
 
 /// The command of the operation `id`.

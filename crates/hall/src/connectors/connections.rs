@@ -9,11 +9,14 @@ use guildhall_domain::{
         connections::{Change, Cleanup, Connection, Deed, Lifecycle, Readiness},
     },
     events::Event,
-    ids::{AgentId, ConnectorConnectionId},
+    ids::ConnectorConnectionId,
 };
 use guildhall_store::{
     Rx, Seen, Tx,
-    connectors::connections::{self as rows, Kept},
+    connectors::{
+        connections::{self as rows, Kept},
+        grants, overrides,
+    },
 };
 
 use super::{
@@ -227,6 +230,8 @@ impl Hall {
                     return Err(Refused::NotDisconnected.into());
                 }
                 flows::end_of(tx, id, (Some(by.author), now))?;
+                grants::drop_of(tx, id)?;
+                overrides::drop_of(tx, id)?;
                 rows::remove(tx, id)
             })
             .await
@@ -251,15 +256,10 @@ pub(super) fn write(tx: &mut Tx<'_>, kept: &Kept, doing: Doing) -> Result<()> {
 
 fn tell(tx: &mut Tx<'_>, connection: &Connection, (actor, now): Doing) -> Result<()> {
     let unavailable = targets::why_unavailable(tx, connection.provider_id)?;
-    let agents = holders(tx, connection.id)?;
+    let agents = grants::holders(tx, connection.id)?;
     let told = connection.told(unavailable.as_deref(), agents);
     tx.append(now, actor, &Event::ConnectorConnectionChanged(told))?;
     Ok(())
-}
-
-/// The agents that hold a grant there.
-fn holders(_db: &Rx<'_>, _id: ConnectorConnectionId) -> Result<Vec<AgentId>> {
-    Ok(Vec::new())
 }
 
 fn seen(db: &Rx<'_>, kept: Kept) -> Result<ConnectionSeen> {

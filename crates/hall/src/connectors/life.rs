@@ -15,12 +15,13 @@ use guildhall_store::{
     connectors::{connections as connection_rows, flows as rows},
 };
 
-use super::{connections, moving};
+use super::{connections, moving, running};
 use crate::Hall;
 
-/// Ends what a server that ended left in the middle: what was being started is never sent again,
-/// and what was being given back is not known to have arrived.
+/// Ends what a server that ended left in the middle: what was being started or run is never
+/// sent again, and what was being given back is not known to have arrived.
 pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+    running::recover(tx, now)?;
     for open in rows::open(tx)? {
         moving::happen(tx, &open, Happening::Restarted, (None, now), |_| ())?;
     }

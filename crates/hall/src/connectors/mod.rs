@@ -1,28 +1,41 @@
-//! Connectors: services outside this computer whose operations people grant to agents.
+//! Connectors: services outside this computer whose operations people grant to agents, and
+//! running them.
 //! Source: contract 5 part A.
 
+mod access;
 mod accounts;
 mod browser;
 mod catalog;
 mod connections;
 mod credentials;
+mod executions;
+mod facts;
 mod flows;
 mod life;
 mod moving;
 mod polling;
 mod providers;
+mod reviews;
+mod running;
 mod secrets;
+mod sending;
 mod starting;
 mod targets;
 mod toolkits;
+mod usage;
 
 pub use self::{
+    access::{Wish, Wished},
     browser::{ConnectorPage, Finished, Leaving},
     catalog::CatalogPage,
     connections::ConnectionSeen,
     credentials::Renewing,
+    executions::Execute,
+    facts::Accessible,
     flows::{Begun, FlowSeen},
     providers::ProviderSeen,
+    reviews::{Granted, Reviewed},
+    usage::UsagePage,
 };
 pub(crate) use self::{
     life::{recover, start},

@@ -165,6 +165,7 @@ impl Things {
             .replace("{name}/", "none/")
             .replace("{name}", "kept")
             .replace("{flowId}", NOTHING)
+            .replace("{connectionId}", NOTHING)
             .replace("{ticket}", "none")
             .replace("{emoji}", "none")
             .replace("{type}", "none")

@@ -24,7 +24,12 @@ mod commands;
 mod connector_flows;
 #[cfg(feature = "real-servers")]
 mod connector_flows_real;
+mod connector_executions;
+mod connector_faults;
+mod connector_grants;
+mod connector_kit;
 mod connector_providers;
+mod connector_tools;
 mod consent;
 mod dev_servers;
 mod directories;

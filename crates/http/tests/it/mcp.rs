@@ -138,6 +138,37 @@ async fn the_tools_are_those_of_the_contract_and_none_changes_who_anybody_is() {
         ("approval_withdraw", act, "approvalId", "approvalId"),
         ("capabilities_list", observe, "", ""),
         ("commands_list", observe, "cwd", ""),
+        ("connector_list_connections", observe, "", ""),
+        (
+            "connector_list_operations",
+            observe,
+            "connectionId",
+            "connectionId",
+        ),
+        (
+            "connector_execute_read",
+            observe,
+            "connectionId,operationRevisionId,arguments",
+            "connectionId,operationRevisionId,arguments",
+        ),
+        (
+            "connector_execute_write",
+            act,
+            "connectionId,operationRevisionId,arguments",
+            "connectionId,operationRevisionId,arguments",
+        ),
+        (
+            "connector_execute_destructive",
+            destructive,
+            "connectionId,operationRevisionId,arguments,approvalToken",
+            "connectionId,operationRevisionId,arguments",
+        ),
+        (
+            "connector_request_access",
+            act,
+            "toolkit,access,purpose",
+            "toolkit,access,purpose",
+        ),
     ];
     let names: Vec<String> = found.iter().map(|tool| text(&tool["name"])).collect();
     assert_eq!(names, expected.map(|(name, ..)| name));

@@ -2,6 +2,9 @@
 
 pub mod catalog;
 pub mod connections;
+pub mod executions;
 pub mod flows;
 pub mod providers;
+pub mod reviews;
 pub mod toolkits;
+pub mod tools;

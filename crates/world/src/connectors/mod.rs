@@ -3,6 +3,7 @@
 //! and what comes back says as precisely as it can be known whether anything was sent.
 //! Which services there are, and who may use them, is `hall::connectors`.
 
+pub mod arguments;
 mod documents;
 mod http_talk;
 mod tools;

@@ -2,6 +2,7 @@
 //! argument.
 
 mod connections;
+mod executions;
 mod flows;
 mod providers;
 
@@ -32,6 +33,25 @@ pub(crate) enum Verb {
     /// Finds services one can connect
     #[command(after_help = "Example:\n  guildhall connectors catalog pets")]
     Catalog(providers::Catalog),
+    /// Looking at what a connection can do, and granting it
+    #[command(subcommand)]
+    Review(executions::Review),
+    /// What is granted to agents
+    #[command(subcommand)]
+    Grant(executions::Grant),
+    /// Runs one exact operation
+    #[command(
+        after_help = "Example:\n  guildhall connectors run ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac --arguments '{\"text\":\"hello\"}'"
+    )]
+    Run(executions::Run),
+    /// Runs one exact operation as programs do
+    #[command(
+        after_help = "Example:\n  guildhall connectors execute ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac"
+    )]
+    Execute(executions::Run),
+    /// Lists what was attempted, newest first
+    #[command(after_help = "Example:\n  guildhall connectors usage --agent ada")]
+    Usage(executions::Usage),
 }
 
 /// The exit code, or why it was not done.
@@ -43,5 +63,16 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         Verb::Provider(verb) => providers::run(desk, verb).await.map(|()| 0),
         Verb::Toolkit(verb) => providers::run_toolkit(desk, verb).await.map(|()| 0),
         Verb::Catalog(ask) => providers::catalog(desk, ask).await.map(|()| 0),
+        Verb::Review(verb) => executions::review(desk, verb).await.map(|()| 0),
+        Verb::Grant(verb) => executions::grant(desk, verb).await.map(|()| 0),
+        Verb::Run(ask) => {
+            let path = "/api/connectors/cli/executions";
+            executions::run(desk, path, ask).await.map(|()| 0)
+        }
+        Verb::Execute(ask) => {
+            let path = "/api/connectors/executions";
+            executions::run(desk, path, ask).await.map(|()| 0)
+        }
+        Verb::Usage(ask) => executions::usage(desk, ask).await.map(|()| 0),
     }
 }

@@ -1,0 +1,149 @@
+//! A service that notes what it is asked, behind a way that breaks where it is told to: before
+//! anything of a request is read, in the middle of it, or after it is answered.
+
+use std::{
+    collections::VecDeque,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+/// Where the way of one request breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Nowhere; the service answers with this status and these headers, each with its line's end.
+    None(u16, &'static str),
+    /// Before anything of it is read.
+    Before,
+    /// In the middle of it: the service never sees it whole.
+    Within,
+    /// When the service has it, before its answer.
+    After,
+}
+
+/// A service behind such a way. It ends when it is dropped.
+#[derive(Debug)]
+pub struct FaultProxy {
+    address: SocketAddr,
+    /// What becomes of the next connections; those behind them are answered 200.
+    cuts: Arc<Mutex<VecDeque<Cut>>>,
+    /// The requests that the service had whole, each with its head.
+    seen: Arc<Mutex<Vec<String>>>,
+    serving: JoinHandle<()>,
+}
+
+impl FaultProxy {
+    /// Opens a service on a port of its own.
+    ///
+    /// # Panics
+    /// When no port is free.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a counterpart of the server stands outside its tasks"
+    )]
+    pub async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let cuts: Arc<Mutex<VecDeque<Cut>>> = Arc::default();
+        let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (next, noted) = (Arc::clone(&cuts), Arc::clone(&seen));
+        let serving = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let cut = next
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .pop_front();
+                serve(stream, cut.unwrap_or(Cut::None(200, "")), &noted).await;
+            }
+        });
+        Self {
+            address,
+            cuts,
+            seen,
+            serving,
+        }
+    }
+
+    /// Where it answers.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What becomes of the next requests, in this order.
+    pub fn then(&self, cuts: &[Cut]) {
+        let mut next = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+        next.extend(cuts);
+    }
+
+    /// The heads of the requests that the service had since it was asked last.
+    pub fn seen(&self) -> Vec<String> {
+        std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for FaultProxy {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// Serves one request; every connection has one.
+async fn serve(mut stream: TcpStream, cut: Cut, seen: &Mutex<Vec<String>>) {
+    match cut {
+        Cut::Before => {}
+        Cut::Within => {
+            let mut some = [0; 10];
+            // That is enough to know that something was sent.
+            let _ = stream.read_exact(&mut some).await;
+        }
+        Cut::After | Cut::None(..) => {
+            let Some(head) = request(&mut stream).await else {
+                return;
+            };
+            seen.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(head);
+            if let Cut::None(status, headers) = cut {
+                let body = r#"{"ok":true}"#;
+                let answer = format!(
+                    "HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\n\
+                     Content-Length: {}\r\n{headers}Connection: close\r\n\r\n{body}",
+                    body.len()
+                );
+                // A client that is gone reads nothing.
+                let _ = stream.write_all(answer.as_bytes()).await;
+                let _ = stream.shutdown().await;
+            }
+        }
+    }
+}
+
+/// Reads a request to its end; its head. `None` when it never came whole.
+async fn request(stream: &mut TcpStream) -> Option<String> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .and_then(|length| length.parse().ok())
+        .unwrap_or(0);
+    while bytes.len() < end + length {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    Some(head)
+}
