@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { durationWords, executionsOf } from './executions';
+import { durationWords, executionsOf, joined } from './executions';
 import type { Attempt } from './types';
 
 const attempt = (id: string, number: number, some: Partial<Attempt> = {}): Attempt => ({
@@ -34,4 +34,12 @@ test('what is under way has no end yet', () => {
 
 test('a duration is as exact as it has to be', () => {
   expect([null, 0, 999, 1_000, 2_449, 75_300].map(durationWords)).toEqual(['', '0 ms', '999 ms', '1.0 s', '2.4 s', '75 s']);
+});
+
+test('the newest page read again stands before the older ones, and replaces them where it does not reach them', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((id) => attempt(id, 1)) as [Attempt, Attempt, Attempt];
+  const ended = { ...b, code: 'X' };
+  expect(joined([c, ended], [b, a])).toEqual([c, ended, a]);
+  expect(joined([c], [])).toEqual([c]);
+  expect(joined([c], [b, a])).toBeNull();
 });

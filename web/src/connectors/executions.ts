@@ -47,6 +47,17 @@ function executionOf(some: readonly Attempt[]): Execution {
   };
 }
 
+/**
+ * The newest page read again, before what further pages brought. Where the two do not meet something lies
+ * between them that nobody read, so that the older part counts no more: null.
+ */
+export function joined(newest: readonly Attempt[], known: readonly Attempt[]): Attempt[] | null {
+  const keyOf = ({ logicalOperationId, attempt }: Attempt) => `${logicalOperationId} ${attempt}`;
+  const read = new Set(newest.map(keyOf));
+  const older = known.filter((attempt) => !read.has(keyOf(attempt)));
+  return older.length === known.length && known.length > 0 ? null : [...newest, ...older];
+}
+
 const SECOND_MS = 1_000;
 
 /** `340 ms`, `2.4 s`, `75 s`; `""` while it is under way. */

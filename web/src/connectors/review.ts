@@ -56,7 +56,7 @@ export function selectionOf(choice: Choice): Selection {
 export function differences(before: Choice, now: Choice): number {
   let count = 0;
   for (const who of new Set([...before.keys(), ...now.keys()])) {
-    const [was, is] = [before.get(who) ?? new Set(), now.get(who) ?? new Set()];
+    const [was, is] = [before.get(who) ?? new Set<string>(), now.get(who) ?? new Set<string>()];
     for (const id of new Set([...was, ...is])) if (was.has(id) !== is.has(id)) count++;
   }
   return count;
