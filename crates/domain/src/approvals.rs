@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     Moment,
     callers::{Caller, Credential, Gate, OwnerInteractive},
-    ids::{AgentId, ApprovalId, RoomId, SessionId},
+    ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
     members::AuthorSummary,
 };
 
@@ -54,6 +54,14 @@ impl ApprovalKind {
         match self {
             Self::ToolCall | Self::Question => true,
             Self::Capability | Self::Repin | Self::Access => false,
+        }
+    }
+
+    /// Whether a yes to it is the deed itself.
+    pub fn is_used_as_given(self) -> bool {
+        match self {
+            Self::Repin | Self::Access => true,
+            Self::Capability | Self::ToolCall | Self::Question => false,
         }
     }
 
@@ -102,17 +110,20 @@ pub enum Capability {
     McpRepin,
     /// Running a destructive operation of a connector.
     ConnectorsExecute,
+    /// Using a service of the connectors at all.
+    ConnectorsAccess,
 }
 
 impl Capability {
     /// Every capability with its word.
-    pub const WORDS: [(Self, &str); 6] = [
+    pub const WORDS: [(Self, &str); 7] = [
         (Self::McpAdd, "mcp.add"),
         (Self::McpUpdate, "mcp.update"),
         (Self::McpRemove, "mcp.remove"),
         (Self::McpImport, "mcp.import"),
         (Self::McpRepin, "mcp.repin"),
         (Self::ConnectorsExecute, "connectors.execute"),
+        (Self::ConnectorsAccess, "connectors.access"),
     ];
 
     /// Its word, which its digest names.
@@ -124,6 +135,7 @@ impl Capability {
             Self::McpImport => "mcp.import",
             Self::McpRepin => "mcp.repin",
             Self::ConnectorsExecute => "connectors.execute",
+            Self::ConnectorsAccess => "connectors.access",
         }
     }
 
@@ -136,6 +148,7 @@ impl Capability {
             Self::McpImport => "Import an MCP server",
             Self::McpRepin => "Go on with a changed MCP server",
             Self::ConnectorsExecute => "Run a destructive operation of a connected service",
+            Self::ConnectorsAccess => "Use a service",
         }
     }
 
@@ -147,7 +160,8 @@ impl Capability {
             | Self::McpRemove
             | Self::McpImport
             | Self::McpRepin
-            | Self::ConnectorsExecute => Tier::Destructive,
+            | Self::ConnectorsExecute
+            | Self::ConnectorsAccess => Tier::Destructive,
         }
     }
 }
@@ -239,6 +253,11 @@ impl Requester {
             | Credential::AgentToken(_)
             | Credential::Process => Self(*caller.author.as_bytes()),
         }
+    }
+
+    /// Whose requests those of the agent with this author are.
+    pub const fn of_agent(author: AuthorId) -> Self {
+        Self(*author.as_bytes())
     }
 
     /// As the store keeps it.

@@ -91,7 +91,9 @@ fn every_state_takes_exactly_the_steps_of_the_table() {
                     .iter()
                     .find(|(from, by, _)| (*from, *by) == (state, trigger));
                 let expected = match (listed, kind) {
-                    (Some((Pending, Grant, _)), ApprovalKind::Repin) => Some(Consumed),
+                    (Some((Pending, Grant, _)), ApprovalKind::Repin | ApprovalKind::Access) => {
+                        Some(Consumed)
+                    }
                     (listed, _) => listed.map(|(_, _, to)| *to),
                 };
                 assert_eq!(

@@ -469,6 +469,12 @@ impl Fault {
     }
 }
 
+impl From<connectors::Refused> for Refusal {
+    fn from(refused: connectors::Refused) -> Self {
+        Self::Connector(refused)
+    }
+}
+
 impl From<connectors::Refused> for Error {
     fn from(refused: connectors::Refused) -> Self {
         Self::Refusal(Refusal::Connector(refused))

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::{agents::Agent, ids::AgentId, runtimes::Profile};
+use guildhall_domain::{
+    Result, agents::Agent, ids::AgentId, runtimes::Profile, settings::PUBLIC_URL,
+};
+use guildhall_store::{Rx, settings};
 use guildhall_world::{
     acp::{Launch, McpServer},
     environment::{self, Sources},
@@ -45,6 +48,13 @@ impl fmt::Debug for Launching {
             .field("bridge", &self.bridge)
             .finish()
     }
+}
+
+/// Where browsers reach this server; `own` is where agents do.
+pub(crate) fn base(db: &Rx<'_>, own: &str) -> Result<String> {
+    let set = settings::get(db, &PUBLIC_URL)?.value;
+    let set = set.text().trim().trim_end_matches('/');
+    Ok(if set.is_empty() { own } else { set }.to_owned())
 }
 
 impl Hall {

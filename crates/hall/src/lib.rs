@@ -12,6 +12,7 @@ pub mod browser;
 pub mod callers;
 pub mod canvas;
 pub mod commands;
+pub mod connectors;
 pub mod directories;
 pub mod entries;
 pub mod export;
@@ -59,7 +60,7 @@ use guildhall_domain::{
 };
 use guildhall_store::Store;
 use guildhall_world::{
-    blobs::Blobs, digests::Digests, disk, grants::Grants, outgoing::Outgoing,
+    blobs::Blobs, connectors::Services, digests::Digests, disk, grants::Grants, outgoing::Outgoing,
     process_tree::ProcessTrees, programs::Hashes, seal::Seal, watching::Watching,
 };
 use tokio::sync::{Notify, OnceCell, broadcast};
@@ -136,12 +137,16 @@ struct Inner {
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
+    /// The ways to the services of connectors, once they were needed.
+    services: OnceCell<Services>,
     /// Who waits for the test of a tool server.
     testing: mcp_servers::Queues,
     /// The connections to tool servers.
     gateways: mcp_gateway::Gateways,
     /// Which tokens of tool servers are being replaced.
     refreshing: mcp_signin::Refreshing,
+    /// Which credentials of connections are being renewed.
+    renewing: connectors::Renewing,
     /// The agents that wait for a person's answer.
     waiting: Waiting,
     /// The gated requests that wait for a person's word.
@@ -261,9 +266,11 @@ impl Hall {
                 previews: workbench::previews::Previews::new(parts.previews),
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
+                services: OnceCell::new(),
                 testing: mcp_servers::Queues::default(),
                 gateways: mcp_gateway::Gateways::default(),
                 refreshing: mcp_signin::Refreshing::default(),
+                renewing: connectors::Renewing::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),
                 turning: Notify::new(),

@@ -93,6 +93,11 @@ impl<T> Once<T> {
         self
     }
 
+    /// The key it is asked for under, and what was asked.
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        self.0.as_ref().map(|claimed| claimed.claim)
+    }
+
     /// A look at what was answered before.
     pub(crate) fn peek(&self) -> Peek {
         let claimed = self.0.as_ref();

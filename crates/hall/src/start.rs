@@ -178,6 +178,7 @@ impl Hall {
         let grants = Grants::open(&data_dir)?;
         let store = Store::open(&database)?;
         let started_at = clock.now();
+        let own_seal = seal.clone();
         let ((log_id, owner, has_accounts), set_roots, woken, kept) = store
             .write(move |tx| {
                 let log_id = match installation::log_id(tx)? {
@@ -196,6 +197,8 @@ impl Hall {
                 };
                 crate::tokens::recover(tx, started_at)?;
                 crate::mcp_signin::recover(tx, started_at)?;
+                crate::connectors::recover(tx, started_at)?;
+                crate::connectors::found(tx, &own_seal, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
                 let kept = crate::browser::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
@@ -250,6 +253,7 @@ impl Hall {
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
         crate::mcp_signin::start(&hall);
+        crate::connectors::start(&hall).await.map_err(as_fault)?;
         crate::turns::start(&hall);
         crate::watch::start(&hall);
         crate::browser::start(&hall, beginning);

@@ -6,6 +6,7 @@
 
 mod browser_tools;
 pub(crate) mod calls;
+mod connector_tools;
 mod schemas;
 mod table;
 mod twins;
@@ -25,15 +26,16 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use guildhall_domain::{browser::tools::Tool as BrowserTool, callers::Agent, ids::AgentId};
+use guildhall_domain::{browser::tools::Tool as BrowserTool, callers::Agent, ids::AgentId, limits};
 use guildhall_hall::{Hall, approvals::Listening, launching::LOOK_OF_BRIDGE};
+use guildhall_wire::connectors::tools::Tool as ConnectorTool;
 use http_body_util::Full;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, JsonObject, ListToolsResult,
-        NumberOrString, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-        ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject,
+        ListToolsResult, NumberOrString, PaginatedRequestParams, ProgressNotificationParam,
+        ProgressToken, ServerCapabilities, ServerConfig, Tool,
     },
     service::{Peer, RequestContext},
     transport::streamable_http_server::{
@@ -54,6 +56,7 @@ use crate::{
     body::BODY_BYTES_MAX,
     catalogue,
     errors::{ApiError, internal},
+    rate_limit::RateLimit,
 };
 
 /// How often a client that wants to hear of it is told that a call still waits for a person.
@@ -81,11 +84,12 @@ pub(crate) struct Mcp {
 
 impl Mcp {
     /// The endpoint whose tools are answered by `twins`, the router of the interface.
-    pub(crate) fn new(twins: Router, hall: Hall) -> Self {
+    pub(crate) fn new(twins: Router, hall: Hall, rate_limit: Arc<RateLimit>) -> Self {
         let house = Arc::new(House {
             tools: OnceLock::new(),
             twins,
             hall,
+            rate_limit,
         });
         // Without sessions a restart of this server ends no client. Host and Origin are judged by
         // the guards before any route is looked for.
@@ -139,11 +143,16 @@ struct House {
     /// The interface, asked in place.
     twins: Router,
     hall: Hall,
+    /// How often agents may ask for changes; the twins look themselves.
+    rate_limit: Arc<RateLimit>,
 }
 
 impl House {
     fn tools(&self) -> &[Tool] {
-        let make = || table::TOOLS.iter().map(schemas::tool).collect();
+        let make = || {
+            let twins = table::TOOLS.iter().map(schemas::tool);
+            twins.chain(connector_tools::all()).collect()
+        };
         self.tools.get_or_init(make)
     }
 }
@@ -192,6 +201,13 @@ impl ServerHandler for House {
             let (by, arguments) = (asking(&context)?, call.arguments.unwrap_or_default());
             let result = browser_tools::call(&self.hall, &by, kind, &arguments).await;
             return Ok(result.into());
+        }
+        if let Some(kind) = ConnectorTool::find(&call.name) {
+            let (by, arguments) = (asking(&context)?, call.arguments.unwrap_or_default());
+            return Ok(self
+                .call_connector(&by, kind, &arguments, &context)
+                .await
+                .into());
         }
         let tool = table::TOOLS.iter().find(|tool| tool.name == call.name);
         let tool = tool.ok_or_else(|| {
@@ -262,6 +278,43 @@ impl House {
         }
     }
 
+    /// What a tool for connectors answers; told of its progress, where the client wants to hear
+    /// of it.
+    async fn call_connector(
+        &self,
+        by: &Agent,
+        kind: ConnectorTool,
+        arguments: &JsonObject,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let progress = context.meta.get_progress_token();
+        let progress = progress.filter(|_| kind.is_destructive());
+        let hold_s = if progress.is_some() {
+            limits::APPROVAL_HOLD_MAX_S
+        } else {
+            limits::APPROVAL_HOLD_DEFAULT_S
+        };
+        let (waiting, waits) = watch::channel(());
+        let listening = Listening::on(waits);
+        let house = (&self.hall, &*self.rate_limit);
+        let answering = connector_tools::call(house, by, (kind, arguments), (hold_s, listening));
+        let leaving = async {
+            context.ct.cancelled().await;
+            drop(waiting);
+            pending::<Infallible>().await
+        };
+        let answering = async {
+            match progress {
+                Some(token) => telling(&context.peer, token, answering).await,
+                None => answering.await,
+            }
+        };
+        tokio::select! {
+            result = answering => result,
+            never = leaving => match never {},
+        }
+    }
+
     /// Asks the interface, to the end also when the agent goes away meanwhile: what follows a
     /// change's commit must happen as well.
     async fn ask(&self, request: Request<Body>) -> Response {
@@ -275,11 +328,11 @@ impl House {
 }
 
 /// Waits for `asking` and tells the client every now and then that it is still waited for.
-async fn telling(
+async fn telling<T>(
     peer: &Peer<RoleServer>,
     token: ProgressToken,
-    asking: impl Future<Output = Response>,
-) -> Response {
+    asking: impl Future<Output = T>,
+) -> T {
     let mut asking = pin!(asking);
     let mut ticks = interval_at(Instant::now() + PROGRESS_EVERY, PROGRESS_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

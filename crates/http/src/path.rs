@@ -8,8 +8,8 @@ use axum::{
 use guildhall_domain::{
     Refusal,
     ids::{
-        AccountId, AgentId, ApprovalId, AttachmentId, AuthorId, DocumentId, EntryId, KeyId,
-        MessageId, RoomId, SessionId, TabId, TokenId, TurnId,
+        AccountId, AgentId, ApprovalId, AttachmentId, AuthFlowId, AuthorId, ConnectorConnectionId,
+        DocumentId, EntryId, KeyId, MessageId, ReviewId, RoomId, SessionId, TabId, TokenId, TurnId,
     },
 };
 
@@ -37,6 +37,8 @@ macro_rules! path_ids {
 path_ids! {
     AccountId AgentId ApprovalId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
     TabId TokenId TurnId
+    ConnectorConnectionId AuthFlowId
+    ReviewId
 }
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.

@@ -8,7 +8,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, browser, browser_stream, browser_tabs,
-        callers, canvas, capabilities, commands, directories, entries, export, file_reads, files,
+        callers, canvas, capabilities, commands, connector_connections, connector_executions,
+        connector_flows, connector_reviews, directories, entries, export, file_reads, files,
         interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members, messages, oauth,
         operating, reactions, read_cursors, rooms, runtimes, search, served, session_canvas,
         session_tasks, sessions, settings, sign_ins, signals, streams, threads, tokens, turns,
@@ -160,6 +161,32 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(browser_tabs::auth))
         .routes(routes!(browser_tabs::selection))
         .routes(routes!(browser_tabs::screenshot))
+        // Connectors: what is granted and run
+        .routes(routes!(connector_reviews::open))
+        .routes(routes!(connector_reviews::apply))
+        .routes(routes!(connector_reviews::granted))
+        .routes(routes!(connector_reviews::switch))
+        .routes(routes!(connector_reviews::accessible))
+        .routes(routes!(connector_reviews::operations))
+        .routes(routes!(connector_executions::from_cli))
+        .routes(routes!(connector_executions::from_rest))
+        .routes(routes!(connector_executions::usage))
+        // Connectors: accounts and signing in
+        .routes(routes!(
+            connector_connections::list,
+            connector_flows::connect
+        ))
+        .routes(routes!(
+            connector_connections::get,
+            connector_connections::change,
+            connector_connections::disconnect
+        ))
+        .routes(routes!(connector_connections::pause))
+        .routes(routes!(connector_connections::resume))
+        .routes(routes!(connector_connections::remove))
+        .routes(routes!(connector_flows::reconnect))
+        .routes(routes!(connector_flows::get, connector_flows::cancel))
+        .routes(routes!(connector_flows::enter_key))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))
@@ -173,8 +200,9 @@ pub fn router(state: State) -> Router {
     let docs = Arc::new(Docs::new(openapi::json, catalogue::every(), faults::ALL));
     let (documented, _) = documented().split_for_parts();
     let twins = documented.clone().with_state(state.clone());
+    let mcp = Mcp::new(twins, state.hall.clone(), Arc::clone(&state.rate_limit));
     documented
-        .merge(beside(Mcp::new(twins, state.hall.clone())))
+        .merge(beside(mcp))
         .merge(page::routes())
         .merge(docs::routes(docs))
         .fallback(page::fallback)

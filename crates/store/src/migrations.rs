@@ -24,6 +24,9 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0015_files.sql"),
     include_str!("../migrations/0016_previews.sql"),
     include_str!("../migrations/0017_browser.sql"),
+    include_str!("../migrations/0018_connector_providers.sql"),
+    include_str!("../migrations/0019_connector_connections.sql"),
+    include_str!("../migrations/0020_connector_executions.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

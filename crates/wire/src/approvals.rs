@@ -33,6 +33,8 @@ macro_rules! words {
     )+};
 }
 
+pub(crate) use words;
+
 words! {
     /// What an approval is about.
     ApprovalKind = rules::ApprovalKind {

@@ -11,6 +11,7 @@ pub mod callers;
 pub mod canvas;
 pub mod capabilities;
 pub mod commands;
+pub mod connectors;
 pub mod directories;
 pub mod entries;
 pub mod errors;

@@ -7,6 +7,7 @@ pub mod chromium;
 pub mod clock;
 pub mod commands;
 pub mod confined;
+pub mod connectors;
 pub mod data_dir;
 pub mod digests;
 pub mod directories;

@@ -1,7 +1,10 @@
-//! OAuth: what goes over the wire when somebody signs in with a tool server. Asks only where
-//! `domain::mcp_signin` lets it, follows no redirect, and bounds what it reads. Which sign-ins
-//! there are, and where tokens are kept, is `hall::mcp_signin`. Source: contract 4.8.
+//! OAuth: what goes over the wire when somebody signs in with a tool server or a connector. Asks
+//! only where `domain::mcp_signin` lets it, follows no redirect, and bounds what it reads. Which
+//! sign-ins there are, and where tokens are kept, is `hall::mcp_signin` and `hall::connectors`.
+//! Source: contract 4.8, 5.4.
 
+mod arranging;
+mod device;
 mod discovery;
 mod leaving;
 mod tokens;
@@ -21,6 +24,8 @@ use tokio::{net::lookup_host, time::timeout};
 use url::{Host, Url};
 
 pub use self::{
+    arranging::{Arranged, Asker, Authority, NotArranged},
+    device::{Device, DeviceAnswer},
     discovery::Found,
     leaving::{KeptClient, Own, Prepared},
     tokens::{Access, Client, Pkce, RefreshError, Tokens, authorization_url, pkce},

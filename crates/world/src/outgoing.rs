@@ -25,13 +25,14 @@ use hyper_util::{
     client::legacy::{
         Client,
         connect::{
-            HttpConnector,
+            HttpConnector, capture_connection,
             dns::{GaiResolver, Name},
         },
     },
     rt::{TokioExecutor, TokioTimer},
 };
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use tokio::time::{Instant, timeout_at};
 use tower::Service;
 
 /// How long a connection may take to come about.
@@ -85,6 +86,34 @@ impl Service<Name> for Resolving {
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Outgoing")
+    }
+}
+
+/// A request that got no answer, and whether anybody may have heard it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Undone {
+    /// Why; `None` when the time was over.
+    pub(crate) error: Option<OutgoingError>,
+    /// Whether something of it may have left this computer.
+    pub(crate) may_be_sent: bool,
+}
+
+impl Undone {
+    /// One that was heard.
+    pub(crate) fn sent(error: OutgoingError) -> Self {
+        Self {
+            error: Some(error),
+            may_be_sent: true,
+        }
+    }
+}
+
+impl fmt::Display for Undone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.error {
+            Some(error) => error.fmt(f),
+            None => f.write_str("it did not answer in time"),
+        }
     }
 }
 
@@ -154,6 +183,31 @@ impl Outgoing {
     ) -> Result<Response<Incoming>, OutgoingError> {
         let answer = self.client.request(request.map(Full::new)).await;
         answer.map_err(|error| OutgoingError::Unreachable(deepest(&error)))
+    }
+
+    /// Sends a request and answers the head of what came back, a redirect like anything else;
+    /// what comes to nothing says whether it may have been heard.
+    pub(crate) async fn traced(
+        &self,
+        request: Request<Bytes>,
+        until: Instant,
+    ) -> Result<Response<Incoming>, Undone> {
+        let mut request = request.map(Full::new);
+        // Known from the moment on that a connection is chosen, which is before the first byte.
+        let connection = capture_connection(&mut request);
+        let answer = timeout_at(until, self.client.request(request)).await;
+        let (error, is_connecting) = match answer {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => {
+                let reason = OutgoingError::Unreachable(deepest(&error));
+                (Some(reason), error.is_connect())
+            }
+            Err(_) => (None, false),
+        };
+        Err(Undone {
+            error,
+            may_be_sent: !is_connecting && connection.connection_metadata().is_some(),
+        })
     }
 
     /// Sends a request and answers the head of what came back; the body is read by [`read`] or

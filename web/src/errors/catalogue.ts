@@ -198,6 +198,7 @@ const texts: Record<string, string> = {
   CONNECTOR_REVISION_MISMATCH: 'The operation changed since it was granted. Review the connection again.',
   CONNECTOR_NOT_EXECUTABLE: 'The connection cannot be used now.',
   CONNECTOR_AUTHORITY_CHANGED: 'What allowed this changed before it was sent. Nothing was sent.',
+  USE_REVIEW: 'Access is given by granting operations. Review a connection of the service.',
   CONNECTOR_CLASS_MISMATCH: 'The tool is for operations of another class.',
   REVIEW_EXPIRED: 'The ten minutes of this review are over. Open a new one.',
   TOOLKIT_UNREACHABLE: 'The document or the list of tools could not be read. Check the address.',

@@ -49,6 +49,7 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("canvas", "entries"),
     ("canvas", "files"),
     ("canvas", "turns"),
+    ("connectors", "approvals"),
     ("entries", "attachments"),
     ("entries", "turns"),
     ("interactions", "sessions"),

@@ -8,6 +8,7 @@ use super::{Approval, ApprovalKind, ApprovalState};
 use crate::{
     Moment, Refusal,
     callers::Caller,
+    connectors::Refused,
     ids::{AgentId, ApprovalId},
 };
 
@@ -164,9 +165,13 @@ impl Approval {
     /// Lets a yes at `now` through to what was shown under `digest`.
     ///
     /// # Errors
-    /// Those of [`Approval::must_be_pending`], [`Refusal::ApprovalChanged`].
+    /// Those of [`Approval::must_be_pending`]; [`Refused::UseReview`] of an `access`, which is
+    /// granted by what is granted; [`Refusal::ApprovalChanged`].
     pub fn may_be_granted(&self, digest: &str, now: Moment) -> Result<(), Refusal> {
         self.must_be_pending(now)?;
+        if self.kind == ApprovalKind::Access {
+            return Err(Refused::UseReview.into());
+        }
         if self.digest == digest {
             Ok(())
         } else {

@@ -94,14 +94,14 @@ impl ApprovalState {
         }
     }
 
-    /// The state that follows; `None` where `trigger` changes nothing. A yes to a `repin` is
-    /// used as it is given, because the deed is the server's own.
+    /// The state that follows; `None` where `trigger` changes nothing. A yes to a `repin` or
+    /// an `access` is used as it is given: nobody repeats a request for it.
     ///
     /// Source: contract 4.5, the table of transitions.
     pub fn on(self, trigger: ApprovalTrigger, kind: ApprovalKind) -> Option<Self> {
         use ApprovalTrigger::{Deny, Expire, Grant, Spend, Withdraw};
         match (self, trigger) {
-            (Self::Pending, Grant) if kind == ApprovalKind::Repin => Some(Self::Consumed),
+            (Self::Pending, Grant) if kind.is_used_as_given() => Some(Self::Consumed),
             (Self::Pending, Grant) => Some(Self::Granted),
             (Self::Pending, Deny) => Some(Self::Denied),
             (Self::Pending, Withdraw) => Some(Self::Withdrawn),

@@ -36,7 +36,7 @@ impl Classification {
 }
 
 /// Whether an operation may be sent a second time when its first attempt failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryPolicy {
     /// Never, unless it reads only.

@@ -3,10 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::toolkits::Slug;
+use super::{Refused, told::ConnectionChanged, toolkits::Slug};
 use crate::{
-    Moment,
-    ids::{ConnectorConnectionId, ProviderId},
+    Moment, Refusal,
+    ids::{AgentId, ConnectorConnectionId, ProviderId},
+    limits::connectors as limits,
+    text::Check,
 };
 
 /// Where a connection is in its life.
@@ -28,6 +30,36 @@ impl Lifecycle {
         (Self::Paused, "paused"),
         (Self::Disconnected, "disconnected"),
     ];
+}
+
+/// What people do with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Hold it.
+    Pause,
+    /// Go on with it.
+    Resume,
+    /// Begin to sign in anew: it is held until that is done.
+    Reconnect,
+    /// Have signed in anew.
+    SignedIn,
+    /// Give it up.
+    Disconnect,
+}
+
+impl Lifecycle {
+    /// Where it is after `deed`. What is given up once is given up for good.
+    ///
+    /// # Errors
+    /// [`Refused::Disconnected`].
+    pub const fn on(self, deed: Deed) -> Result<Self, Refused> {
+        match (self, deed) {
+            (_, Deed::Disconnect) => Ok(Self::Disconnected),
+            (Self::Disconnected, _) => Err(Refused::Disconnected),
+            (Self::Connected | Self::Paused, Deed::Pause | Deed::Reconnect) => Ok(Self::Paused),
+            (Self::Connected | Self::Paused, Deed::Resume | Deed::SignedIn) => Ok(Self::Connected),
+        }
+    }
 }
 
 /// What the service last said of the account.
@@ -141,4 +173,160 @@ pub struct Connection {
     pub created_at: Moment,
     /// When it was changed last.
     pub updated_at: Moment,
+}
+
+impl Readiness {
+    /// Whether a connection can be used whose instance cannot for the reason `unavailable`.
+    ///
+    /// Of several reasons the one is told that has to be mended first.
+    pub fn of(connection: &Connection, unavailable: Option<&str>) -> Self {
+        use ReadinessState as S;
+        let because = |state, reason: &str, fix: Option<&str>| Self {
+            state,
+            reason: Some(reason.to_owned()),
+            fix: fix.map(str::to_owned),
+        };
+        let sign_in = Some("Reconnect it and sign in again.");
+        match (connection.lifecycle, connection.account_status) {
+            (Lifecycle::Disconnected, _) => because(
+                S::Gone,
+                "It is disconnected, and its credentials are erased.",
+                None,
+            ),
+            (_, AccountStatus::Expired) => because(
+                S::NeedsYou,
+                "Its credentials ran out and could not be renewed.",
+                sign_in,
+            ),
+            (_, AccountStatus::Revoked) => because(
+                S::NeedsYou,
+                "The service no longer takes its credentials.",
+                sign_in,
+            ),
+            (Lifecycle::Paused, AccountStatus::Active) => {
+                because(S::Paused, "It is paused.", Some("Resume it."))
+            }
+            (Lifecycle::Connected, AccountStatus::Active) if !connection.enabled => {
+                because(S::Paused, "It is switched off.", Some("Switch it on."))
+            }
+            (Lifecycle::Connected, AccountStatus::Active) => match unavailable {
+                Some(why) => because(S::Unavailable, why, Some("Mend the provider instance.")),
+                None => Self {
+                    state: S::Ready,
+                    reason: None,
+                    fix: None,
+                },
+            },
+        }
+    }
+}
+
+impl Connection {
+    /// What is told of it to `agents`, besides the owner.
+    pub fn told(&self, unavailable: Option<&str>, agents: Vec<AgentId>) -> ConnectionChanged {
+        ConnectionChanged {
+            connection_id: self.id,
+            lifecycle: self.lifecycle,
+            account_status: self.account_status,
+            enabled: self.enabled,
+            readiness: Readiness::of(self, unavailable),
+            agents,
+        }
+    }
+}
+
+/// What of a connection is to be otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// What people call it.
+    pub label: Option<String>,
+    /// Whether it is switched on.
+    pub enabled: Option<bool>,
+}
+
+impl Change {
+    /// Checks its limits.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`].
+    pub fn check(&self) -> Result<(), Refusal> {
+        let mut check = Check::new();
+        if let Some(label) = &self.label {
+            let (min, max) = limits::CONNECTOR_LABEL_CHARS.into_inner();
+            check.chars("label", label, min, max);
+            check.one_line("label", label);
+        }
+        check.done()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    fn connection(lifecycle: Lifecycle, account_status: AccountStatus) -> Connection {
+        Connection {
+            id: ConnectorConnectionId::new(Uuid::nil()),
+            provider_id: ProviderId::new(Uuid::nil()),
+            toolkit: Slug::parse("mail").unwrap(),
+            label: "Mail".to_owned(),
+            account_label: None,
+            lifecycle,
+            account_status,
+            enabled: true,
+            external_cleanup: Cleanup::NotRequired,
+            grant_count: 0,
+            created_at: Moment::from_millis(0),
+            updated_at: Moment::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn what_is_disconnected_stays_so() {
+        use Deed as D;
+        use Lifecycle as L;
+        for deed in [D::Pause, D::Resume, D::Reconnect, D::SignedIn] {
+            assert_eq!(L::Disconnected.on(deed), Err(Refused::Disconnected));
+        }
+        for from in [L::Connected, L::Paused] {
+            assert_eq!(from.on(D::Pause), Ok(L::Paused));
+            assert_eq!(from.on(D::Reconnect), Ok(L::Paused));
+            assert_eq!(from.on(D::Resume), Ok(L::Connected));
+            assert_eq!(from.on(D::SignedIn), Ok(L::Connected));
+        }
+        for from in [L::Connected, L::Paused, L::Disconnected] {
+            assert_eq!(from.on(D::Disconnect), Ok(L::Disconnected));
+        }
+    }
+
+    #[test]
+    fn a_connection_is_ready_when_nothing_stands_against_it() {
+        use AccountStatus as A;
+        use Lifecycle as L;
+        use ReadinessState as R;
+        let states = [
+            (L::Connected, A::Active, true, None, R::Ready),
+            (L::Connected, A::Active, false, None, R::Paused),
+            (L::Connected, A::Active, false, Some("down"), R::Paused),
+            (L::Connected, A::Active, true, Some("down"), R::Unavailable),
+            (L::Paused, A::Active, true, Some("down"), R::Paused),
+            (L::Paused, A::Expired, true, None, R::NeedsYou),
+            (L::Connected, A::Expired, false, Some("down"), R::NeedsYou),
+            (L::Connected, A::Revoked, true, None, R::NeedsYou),
+            (L::Disconnected, A::Active, true, None, R::Gone),
+            (L::Disconnected, A::Revoked, true, Some("down"), R::Gone),
+        ];
+        for (lifecycle, account, enabled, unavailable, expected) in states {
+            let connection = Connection {
+                enabled,
+                ..connection(lifecycle, account)
+            };
+            let readiness = Readiness::of(&connection, unavailable);
+            assert_eq!(readiness.state, expected, "{connection:?} {unavailable:?}");
+            assert_eq!(readiness.reason.is_none(), expected == R::Ready);
+            let is_mendable = !matches!(expected, R::Ready | R::Gone);
+            assert_eq!(readiness.fix.is_some(), is_mendable);
+        }
+    }
 }

@@ -3,11 +3,28 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::toolkits::Slug;
+use super::{told::FlowChanged, toolkits::Slug};
 use crate::{
-    Moment,
+    Moment, Refusal,
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
+    limits::connectors as limits,
+    text::Check,
 };
+
+/// Why a flow ended that somebody cancelled.
+pub const CANCELLED: &str = "cancelled";
+/// Why a flow ended whose connection is gone.
+pub const CONNECTION_GONE: &str = "The connection that was to be signed in anew is gone.";
+/// Why a flow ended whose instance is not what it was.
+pub const CONFIGURATION_CHANGED: &str =
+    "The provider instance was changed or removed. Start the sign-in again.";
+/// Why a flow ended whose time is over.
+pub const EXPIRED: &str = "Nobody finished this sign-in in time. Start it again.";
+/// Why a flow ended that nobody knows the beginning of.
+pub const START_UNKNOWN: &str = "guildhall or the service stopped while this sign-in was started, \
+    so that nobody knows how far it came. Start it again.";
+/// Why a flow ended that signed in with another account than the connection is of.
+pub const ANOTHER_ACCOUNT: &str = "This is another account than the connection is of.";
 
 /// Where a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -72,6 +89,8 @@ impl StepKind {
 }
 
 /// A flow as it stands, without what is secret of it.
+///
+/// It moves by [`Flow::next`] alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Its id.
@@ -103,3 +122,259 @@ pub struct Flow {
     /// When it ended.
     pub completed_at: Option<Moment>,
 }
+
+/// What somebody asks for who wants a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The instance, as it was named.
+    pub provider: String,
+    /// The service, as it was named.
+    pub toolkit: String,
+    /// The key under which the same wish is met once.
+    pub key: String,
+    /// What the connection is to be called.
+    pub label: Option<String>,
+}
+
+impl Wish {
+    /// Checks its limits.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`].
+    pub fn check(&self) -> Result<(), Refusal> {
+        let mut check = Check::new();
+        if self.provider.is_empty() {
+            check.fail("providerInstanceId", "must not be empty");
+        }
+        let (min, max) = limits::TOOLKIT_NAMED_CHARS.into_inner();
+        check.chars("toolkit", &self.toolkit, min, max);
+        if let Some(label) = &self.label {
+            let (min, max) = limits::CONNECTOR_LABEL_CHARS.into_inner();
+            check.chars("label", label, min, max);
+            check.one_line("label", label);
+        }
+        key(&mut check, &self.key);
+        check.done()
+    }
+}
+
+/// Checks the key of a flow.
+///
+/// # Errors
+/// [`Refusal::Validation`].
+pub fn check_key(text: &str) -> Result<(), Refusal> {
+    let mut check = Check::new();
+    key(&mut check, text);
+    check.done()
+}
+
+fn key(check: &mut Check, text: &str) {
+    let (min, max) = limits::FLOW_KEY_CHARS.into_inner();
+    check.chars("idempotencyKey", text, min, max);
+    check.one_line("idempotencyKey", text);
+}
+
+/// What can happen to a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// The service is ready for the person, who has this to do.
+    Prepared(StepKind),
+    /// It could not begin, and nothing was sent that begins anything.
+    NotSent(String),
+    /// Something was sent, and no answer came.
+    Lost,
+    /// This server ended and began again.
+    Restarted,
+    /// The account was read; its connection is to stand under this id.
+    SignedIn(ConnectorConnectionId),
+    /// The service, or the account it named, was a no.
+    Refused(String),
+    /// Somebody cancelled it.
+    Cancelled,
+    /// The connection to be signed in anew is gone.
+    ConnectionGone,
+    /// Nothing but time, and perhaps a change of the instance.
+    Looked,
+}
+
+/// What is true of the world when something happens to a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Now.
+    pub now: Moment,
+    /// The generation of the instance; `None` when it or its toolkit is gone.
+    pub generation: Option<u64>,
+}
+
+impl Flow {
+    /// As it stands at `now`: one whose time is over has expired, whether or not that is written.
+    #[must_use]
+    pub fn at(self, now: Moment) -> Self {
+        match !self.state.is_final() && now >= self.expires_at {
+            // It ended when its time did, so that every reading says the same.
+            true => {
+                let ended = self.expires_at;
+                self.moved(FlowState::Expired, Some(EXPIRED.to_owned()), ended)
+            }
+            false => self,
+        }
+    }
+
+    /// What it becomes by what happened; `None` where that changes nothing: it is over, or what
+    /// happened comes too late.
+    ///
+    /// After its time a flow only expires. Source: contract 5.4, the table of transitions.
+    #[must_use]
+    pub fn next(&self, happening: Happening, around: Circumstances) -> Option<Self> {
+        use FlowState as S;
+        use Happening as H;
+        let Circumstances { now, generation } = around;
+        if self.state.is_final() {
+            return None;
+        }
+        if now >= self.expires_at {
+            return Some(self.clone().at(now).counted());
+        }
+        let is_same = generation == Some(self.generation);
+        let because = |why: &str| Some(told(why));
+        let ended = |state, why| Some(self.clone().moved(state, why, now).counted());
+        match (self.state, happening) {
+            (S::Starting | S::Pending, H::Cancelled) => ended(S::Failed, because(CANCELLED)),
+            (S::Starting | S::Pending, H::ConnectionGone) => {
+                ended(S::Failed, because(CONNECTION_GONE))
+            }
+            (S::Starting | S::Pending, H::Refused(why)) => ended(S::Failed, because(&why)),
+            (S::Starting, H::NotSent(why)) => ended(S::Failed, because(&why)),
+            (S::Starting, H::Lost | H::Restarted) => ended(S::StartUnknown, because(START_UNKNOWN)),
+            (S::Starting, H::Prepared(_)) if !is_same => {
+                ended(S::StartUnknown, because(CONFIGURATION_CHANGED))
+            }
+            (S::Starting, H::Prepared(step)) => {
+                let mut flow = self.clone();
+                (flow.state, flow.step) = (S::Pending, step);
+                Some(flow.counted())
+            }
+            (S::Pending, H::SignedIn(_) | H::Looked) if !is_same => {
+                ended(S::Failed, because(CONFIGURATION_CHANGED))
+            }
+            (S::Pending, H::SignedIn(id)) => {
+                let mut flow = self.clone();
+                flow.connection_id = Some(id);
+                Some(flow.moved(S::Connected, None, now).counted())
+            }
+            (S::Starting, H::SignedIn(_) | H::Looked)
+            | (S::Pending, H::Prepared(_) | H::NotSent(_) | H::Lost | H::Restarted | H::Looked) => {
+                None
+            }
+            (S::Connected | S::Failed | S::Expired | S::StartUnknown, _) => None,
+        }
+    }
+
+    /// What is told of it.
+    pub fn told(&self) -> FlowChanged {
+        FlowChanged {
+            flow_id: self.id,
+            state: self.state,
+            step: self.step,
+            connection_id: self.connection_id,
+            reason: self.reason.clone(),
+        }
+    }
+
+    /// At its end.
+    fn moved(mut self, state: FlowState, reason: Option<String>, at: Moment) -> Self {
+        self.state = state;
+        self.step = StepKind::None;
+        self.reason = reason;
+        self.completed_at = Some(at);
+        self
+    }
+
+    fn counted(mut self) -> Self {
+        self.attempt = self.attempt.saturating_add(1);
+        self
+    }
+}
+
+/// A reason within its limit.
+fn told(why: &str) -> String {
+    why.chars()
+        .filter(|c| !c.is_control())
+        .take(limits::CONNECTOR_REASON_CHARS_MAX)
+        .collect()
+}
+
+/// How often a service is asked whether the person has typed the code. Source: RFC 8628 §3.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pace {
+    /// Seconds between two polls, as the service wants it.
+    pub interval_s: i64,
+    /// Seconds until the next one: more, while nobody answers.
+    pub wait_s: i64,
+}
+
+/// What a poll came to, as far as it decides on the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Polled {
+    /// The person has not decided.
+    Waiting,
+    /// The same, and polls come too often.
+    TooOften,
+    /// Nobody answered well; holds the seconds the service wants to be left alone.
+    Nobody(Option<i64>),
+}
+
+impl Pace {
+    /// The pace at first; `interval_s` is what the service said.
+    pub fn new(interval_s: Option<i64>) -> Self {
+        let interval_s = interval_s.unwrap_or(limits::DEVICE_POLL_S);
+        let interval_s = interval_s.clamp(1, limits::DEVICE_POLL_S_MAX);
+        Self {
+            interval_s,
+            wait_s: interval_s,
+        }
+    }
+
+    /// The pace after a poll. A service that wants more than a minute between two polls gets it.
+    #[must_use]
+    pub fn after(self, polled: Polled) -> Self {
+        let slower_s = self.interval_s.saturating_add(limits::DEVICE_POLL_S);
+        match polled {
+            Polled::Waiting => Self {
+                wait_s: self.interval_s,
+                ..self
+            },
+            Polled::TooOften => Self {
+                interval_s: slower_s,
+                wait_s: slower_s,
+            },
+            Polled::Nobody(wanted_s) => {
+                let most_s = limits::DEVICE_POLL_S_MAX.max(self.interval_s);
+                let doubled_s = self.wait_s.saturating_mul(2).min(most_s);
+                Self {
+                    wait_s: doubled_s.max(wanted_s.unwrap_or(0).min(limits::CONNECTOR_FLOW_TTL_S)),
+                    ..self
+                }
+            }
+        }
+    }
+}
+
+/// What a person needs for the step a flow waits with; of what is over, nothing. Without `Debug`,
+/// because a link and a code are for the owner's eyes.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Step `browser`: the link to follow.
+    pub authorize_url: Option<String>,
+    /// Step `device`: the code to type.
+    pub user_code: Option<String>,
+    /// Where to type it.
+    pub verification_uri: Option<String>,
+    /// The same with the code in it.
+    pub verification_uri_complete: Option<String>,
+}
+
+#[cfg(test)]
+#[path = "flows_tests.rs"]
+mod tests;

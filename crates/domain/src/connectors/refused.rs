@@ -55,6 +55,8 @@ pub enum Refused {
     AuthorityChanged,
     /// Nobody granted this operation with this account to this agent.
     GrantRequired,
+    /// Access is given by a review that grants something.
+    UseReview,
     /// The tool is for operations of another class.
     ClassMismatch,
     /// The arguments do not fit; holds the first 20 problems.

@@ -1,14 +1,17 @@
-//! Operation revisions: immutable descriptions of operations as the owner reviewed them.
+//! Operation revisions: what an operation was when the owner reviewed it. Rows are never edited;
+//! a difference of identity makes a new one.
 //! Source: contract 5.5, "revision".
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::{
     classification::{Classification, RetryPolicy},
+    operations::Operation,
     toolkits::Slug,
 };
 use crate::{
-    Moment,
+    Fault, Moment,
     ids::{OperationRevisionId, ProviderId},
 };
 
@@ -17,17 +20,29 @@ use crate::{
 pub struct Revision {
     /// Its id.
     pub id: OperationRevisionId,
+    /// What makes it this revision and no other.
+    pub identity: Identity,
+    /// What people call it.
+    pub title: String,
+    /// What it does.
+    pub description: String,
+    /// What its arguments look like; JSON Schema 2020-12.
+    pub input_schema: Value,
+    /// When it was first reviewed.
+    pub discovered_at: Moment,
+}
+
+/// What a grant rests on: where any of it differs, the operation is another one and needs
+/// another grant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity {
     /// The instance.
     pub provider_id: ProviderId,
     /// The service.
     pub toolkit: Slug,
     /// The operation's name inside its toolkit.
     pub operation_slug: String,
-    /// What people call it.
-    pub title: String,
-    /// What it does.
-    pub description: String,
-    /// The toolkit's version when it was reviewed.
+    /// The toolkit's version.
     pub toolkit_version: String,
     /// SHA-256 of the canonical input schema, 64 hex digits.
     pub schema_hash: String,
@@ -35,8 +50,119 @@ pub struct Revision {
     pub classification: Classification,
     /// Whether it may be sent a second time.
     pub retry_policy: RetryPolicy,
-    /// What its arguments look like; JSON Schema 2020-12.
-    pub input_schema: Value,
-    /// When it was first reviewed.
-    pub discovered_at: Moment,
+}
+
+impl Identity {
+    /// The identity of an operation of this toolkit as it is listed.
+    ///
+    /// # Errors
+    /// A fault when its schema has no canonical form.
+    pub fn of(
+        provider_id: ProviderId,
+        toolkit: &Slug,
+        toolkit_version: &str,
+        operation: &Operation,
+    ) -> Result<Self, Fault> {
+        Ok(Self {
+            provider_id,
+            toolkit: toolkit.clone(),
+            operation_slug: operation.slug.clone(),
+            toolkit_version: toolkit_version.to_owned(),
+            schema_hash: schema_hash(&operation.input_schema)?,
+            classification: operation.classification,
+            retry_policy: operation.retry_policy,
+        })
+    }
+}
+
+/// SHA-256 over the RFC 8785 canonical JSON of an input schema, 64 hex digits: the order of its
+/// members says nothing.
+///
+/// # Errors
+/// A fault when there is no canonical form.
+pub fn schema_hash(schema: &Value) -> Result<String, Fault> {
+    let canonical = serde_jcs::to_vec(schema)
+        .map_err(|error| Fault::broken("making a digest of a schema", error))?;
+    let hash = Sha256::digest(canonical);
+    Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::connectors::operations::{Binding, Scripted};
+
+    pub(crate) fn operation() -> Operation {
+        Operation {
+            slug: "addNote".to_owned(),
+            title: "Add a note".to_owned(),
+            description: String::new(),
+            classification: Classification::Write,
+            retry_policy: RetryPolicy::Never,
+            input_schema: json!({"type": "object", "properties": {"text": {"type": "string"}}}),
+            binding: Binding::Rehearsal {
+                deed: Scripted::Write,
+            },
+        }
+    }
+
+    pub(crate) fn identity(operation: &Operation) -> Identity {
+        let toolkit = Slug::parse("notes").unwrap();
+        Identity::of(ProviderId::from_bytes([1; 16]), &toolkit, "1.0", operation).unwrap()
+    }
+
+    #[test]
+    fn the_order_of_a_schemas_members_makes_no_other_operation() {
+        let (one, other) = (
+            r#"{"a":1,"b":{"c":2.0,"d":3}}"#,
+            r#"{"b":{"d":3,"c":2},"a":1}"#,
+        );
+        let hash = |text: &str| schema_hash(&serde_json::from_str(text).unwrap()).unwrap();
+        assert_eq!(hash(one), hash(other));
+        assert_eq!(
+            hash("{}"),
+            "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+        );
+    }
+
+    #[test]
+    fn words_for_people_make_no_other_operation_and_everything_else_does() {
+        let before = identity(&operation());
+        let reworded = Operation {
+            title: "Write it down".to_owned(),
+            description: "Adds one.".to_owned(),
+            ..operation()
+        };
+        assert_eq!(identity(&reworded), before);
+        for changed in [
+            Operation {
+                slug: "add".to_owned(),
+                ..operation()
+            },
+            Operation {
+                classification: Classification::Destructive,
+                ..operation()
+            },
+            Operation {
+                retry_policy: RetryPolicy::ProviderIdempotencyKey,
+                ..operation()
+            },
+            Operation {
+                input_schema: json!({"type": "object"}),
+                ..operation()
+            },
+        ] {
+            assert_ne!(identity(&changed), before, "{changed:?}");
+        }
+        let other = Slug::parse("other").unwrap();
+        let of = |provider, toolkit: &Slug, version| {
+            let provider = ProviderId::from_bytes([provider; 16]);
+            Identity::of(provider, toolkit, version, &operation()).unwrap()
+        };
+        assert_ne!(of(2, &before.toolkit, "1.0"), before);
+        assert_ne!(of(1, &other, "1.0"), before);
+        assert_ne!(of(1, &before.toolkit, "1.1"), before);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::classification::Classification;
+use super::{classification::Classification, operations::LeftOut};
 
 /// The name of a toolkit: `[a-z0-9][a-z0-9-]{0,63}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -186,6 +186,10 @@ pub struct Toolkit {
     pub version: String,
     /// How many operations it has.
     pub operation_count: u32,
+    /// The first of those that cannot be run, with their reasons.
+    pub left_out: Vec<LeftOut>,
+    /// How many those are in all.
+    pub left_out_count: u32,
     /// Whether a client secret is kept for it.
     pub has_credential: bool,
 }

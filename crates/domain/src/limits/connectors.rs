@@ -22,7 +22,31 @@ pub const CONNECTOR_SECRET_BYTES_MAX: usize = 8 << 10;
 pub const PROVIDERS_MAX: u64 = 100;
 /// Toolkits of one instance.
 pub const TOOLKITS_MAX: u64 = 200;
-/// Operations of one toolkit: 20 pages of 100.
+/// Characters of an operation's name.
+pub const OPERATION_SLUG_CHARS_MAX: usize = 200;
+/// Characters of an operation's title.
+pub const OPERATION_TITLE_CHARS_MAX: usize = 200;
+/// Characters of an operation's description.
+pub const OPERATION_DESCRIPTION_CHARS_MAX: usize = 4_000;
+/// Characters of a toolkit's version.
+pub const TOOLKIT_VERSION_CHARS_MAX: usize = 200;
+/// Bytes of the schema of one operation's arguments: 256 KiB.
+pub const OPERATION_SCHEMA_BYTES_MAX: usize = 256 << 10;
+/// Bytes of the schemas of one toolkit's arguments: 32 MiB.
+pub const TOOLKIT_SCHEMAS_BYTES_MAX: usize = 32 << 20;
+/// Operations of one document that are kept.
+pub const OPERATIONS_MAX: usize = 10_000;
+/// Operations that cannot be run and are told with their reason; all are counted.
+pub const LEFT_OUT_TOLD_MAX: usize = 20;
+/// Overrides of one toolkit.
+pub const TOOLKIT_OVERRIDES_MAX: usize = 1_000;
+/// Scopes of one OAuth sign-in.
+pub const OAUTH_SCOPES_MAX: usize = 100;
+/// Characters of an address of a toolkit.
+pub const TOOLKIT_URL_CHARS_MAX: usize = 2_048;
+/// Characters of a name or path in a toolkit's sign-in and account.
+pub const TOOLKIT_WORD_CHARS_MAX: usize = 500;
+/// Operations of one toolkit that a review shows: 20 pages of 100.
 pub const TOOLKIT_OPERATIONS_MAX: usize = 2_000;
 /// Services of one page of the catalog.
 pub const CATALOG_ITEMS: RangeInclusive<u32> = 1..=100;
@@ -66,3 +90,5 @@ pub const CONNECTOR_RESULT_BYTES_MAX: usize = 1 << 20;
 pub const CONNECTOR_REDIRECTS_MAX: usize = 3;
 /// Characters of the purpose for which an agent asks for access.
 pub const CONNECTOR_PURPOSE_CHARS_MAX: usize = 500;
+/// Milliseconds before the second attempt, where the service does not say how long.
+pub const CONNECTOR_RETRY_PAUSE_MS: u64 = 250;

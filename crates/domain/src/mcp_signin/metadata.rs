@@ -94,6 +94,9 @@ pub struct ServerMetadata {
     /// Where tokens are given back.
     #[serde(default)]
     pub revocation_endpoint: Option<String>,
+    /// Where a device asks for a code that a person types elsewhere (RFC 8628 §4).
+    #[serde(default)]
+    pub device_authorization_endpoint: Option<String>,
     /// Which kinds of PKCE it takes; `None` when it does not say.
     #[serde(default)]
     pub code_challenge_methods_supported: Option<Vec<String>>,
@@ -122,6 +125,7 @@ impl ServerMetadata {
             token_endpoint: at("/token")?,
             registration_endpoint: at("/register"),
             revocation_endpoint: None,
+            device_authorization_endpoint: None,
             code_challenge_methods_supported: Some(vec![S256.to_owned()]),
             token_endpoint_auth_methods_supported: None,
             scopes_supported: Vec::new(),

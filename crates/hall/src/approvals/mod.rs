@@ -2,6 +2,7 @@
 //! the transaction of the deed. Here are the list of all kinds, and what is decided on the kinds
 //! that no session asks.
 
+mod access;
 mod deadlines;
 mod holds;
 mod permits;
@@ -23,6 +24,7 @@ use guildhall_store::{Rx, Seen, Tx, approvals};
 pub use guildhall_domain::approvals::Wanted;
 pub use permits::{Approved, Listening, Permit, Presented};
 pub(crate) use {
+    access::{Access, ask_access, settle_access},
     deadlines::start,
     holds::Holds,
     rows::{Repin, ask_again, withdraw, withdraw_about},

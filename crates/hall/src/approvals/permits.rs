@@ -50,6 +50,12 @@ impl Listening {
         Self(Some(line))
     }
 
+    /// Whether nobody does any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        let line = self.0.as_ref();
+        line.is_some_and(|line| line.has_changed().is_err())
+    }
+
     /// Waits until nobody does.
     pub(crate) async fn ended(&mut self) {
         match &mut self.0 {

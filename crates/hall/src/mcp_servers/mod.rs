@@ -137,7 +137,7 @@ impl Hall {
         .await
     }
 
-    async fn off_the_threads<T: Send + 'static>(
+    pub(crate) async fn off_the_threads<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {

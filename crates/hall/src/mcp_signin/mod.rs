@@ -22,13 +22,12 @@ use guildhall_domain::{
         Failure, Flow, NewClient, Phase, Step, address, disclosure, metadata::Challenge, next,
     },
     outcome::{Fault, Thing},
-    settings::PUBLIC_URL,
 };
 use guildhall_store::{
     Rx, Seen, Tx,
     mcp_servers::Kept as KeptServer,
     mcp_signins::{self as rows, Kept, KeptFlow},
-    sessions, settings,
+    sessions,
 };
 use guildhall_world::{mcp::McpError, oauth::KeptClient, tokens};
 
@@ -40,6 +39,7 @@ pub use self::{
 };
 use crate::{
     Hall, callers,
+    launching::base,
     mcp_servers::{self, session_of},
     repeats::Once,
 };
@@ -482,13 +482,6 @@ fn rewrite(
 fn own_session(db: &Rx<'_>, session: SessionId, agent: AgentId) -> Result<SessionId> {
     let found = sessions::by_id(db, session)?.filter(|session| session.agent_id == agent);
     Ok(found.ok_or(Refusal::NotFound(Thing::Session))?.id)
-}
-
-/// Where browsers reach this server.
-fn base(db: &Rx<'_>, own: &str) -> Result<String> {
-    let set = settings::get(db, &PUBLIC_URL)?.value;
-    let set = set.text().trim().trim_end_matches('/');
-    Ok(if set.is_empty() { own } else { set }.to_owned())
 }
 
 /// The exact address that a sign-in is bound to.

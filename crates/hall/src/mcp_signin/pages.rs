@@ -25,13 +25,13 @@ use guildhall_world::{
 use url::Url;
 
 use super::{
-    address_text, base,
+    address_text,
     connecting::connect,
     end, fail,
     secrets::{Asked, Granted, Opened, close_client, open_client},
     stepped,
 };
-use crate::{Hall, mcp_servers};
+use crate::{Hall, launching::base, mcp_servers};
 
 /// What a person reads before anything leaves this computer.
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
-//! The pages of a sign-in with a tool server: what a person opens, follows, and comes back to.
+//! The pages of a sign-in with a tool server or a connector: what a person opens, follows, and
+//! comes back to.
 //! They load nothing, are kept nowhere, and tell no other site where they are.
 //! Source: contract 4.8.
 
@@ -18,13 +19,14 @@ use axum::{
     response::IntoResponse,
 };
 use guildhall_domain::{
-    Refusal,
+    Error, Refusal,
     callers::OwnerInteractive,
     mcp_signin::{Answer, Failure},
     outcome::Thing,
 };
 use guildhall_hall::{
     Hall,
+    connectors::{self, ConnectorPage, Leaving},
     mcp_signin::{Finished, Opening, SigninPage},
 };
 use serde_json::{Value, json};
@@ -113,8 +115,15 @@ pub async fn start(
     Path(ticket): Path<String>,
     headers: HeaderMap,
 ) -> ApiResult<Response<Body>> {
-    let page = hall.mcp_signin_page(&by, &ticket).await?;
-    Ok(html(StatusCode::OK, &start_page(&page, &ticket, &headers)))
+    let page = match hall.mcp_signin_page(&by, &ticket).await {
+        Ok(page) => start_page(&page, &ticket, &headers),
+        Err(error) if is_missing(&error) => {
+            let page = hall.connector_sign_in_page(&by, &ticket).await?;
+            connector_page(&page, &ticket, &headers)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(html(StatusCode::OK, &page))
 }
 
 /// `GET /api/oauth/go/{ticket}`: asks where to sign in, and sends the person there.
@@ -124,25 +133,42 @@ pub async fn go(
     _: Navigation,
     Path(ticket): Path<String>,
 ) -> ApiResult<Response<Body>> {
-    match hall.open_mcp_signin(&by, &ticket).await? {
-        Opening::To {
+    match hall.open_mcp_signin(&by, &ticket).await {
+        Ok(Opening::To {
             location,
             cookie,
             seconds,
-        } => {
-            let cookie = format!(
-                "{COOKIE_NAME}={cookie}; Path=/api/oauth; Max-Age={seconds}; HttpOnly; SameSite=Lax"
-            );
-            let mut cookie = HeaderValue::try_from(cookie).map_err(|_| internal())?;
-            cookie.set_sensitive(true);
-            let location = HeaderValue::try_from(location).map_err(|_| internal())?;
-            let mut response = html(StatusCode::SEE_OTHER, "");
-            response.headers_mut().insert(LOCATION, location);
-            response.headers_mut().insert(SET_COOKIE, cookie);
-            Ok(response)
+        }) => sent(&location, &cookie, seconds),
+        Ok(Opening::Failed(why)) => Ok(html(StatusCode::BAD_GATEWAY, &failed_page(why))),
+        Err(error) if is_missing(&error) => {
+            let Leaving {
+                location,
+                cookie,
+                seconds,
+            } = hall.leave_for_connector(&by, &ticket).await?;
+            sent(&location, &cookie, seconds)
         }
-        Opening::Failed(why) => Ok(html(StatusCode::BAD_GATEWAY, &failed_page(why))),
+        Err(error) => Err(error.into()),
     }
+}
+
+/// Whether a link is none of a sign-in with a tool server: it may be one with a connector.
+fn is_missing(error: &Error) -> bool {
+    matches!(error, Error::Refusal(Refusal::NotFound(Thing::Signin)))
+}
+
+/// Sends a person away, by whose browser the answer will be known.
+fn sent(location: &str, cookie: &str, seconds: i64) -> ApiResult<Response<Body>> {
+    let cookie = format!(
+        "{COOKIE_NAME}={cookie}; Path=/api/oauth; Max-Age={seconds}; HttpOnly; SameSite=Lax"
+    );
+    let mut cookie = HeaderValue::try_from(cookie).map_err(|_| internal())?;
+    cookie.set_sensitive(true);
+    let location = HeaderValue::try_from(location).map_err(|_| internal())?;
+    let mut response = html(StatusCode::SEE_OTHER, "");
+    response.headers_mut().insert(LOCATION, location);
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
 }
 
 impl FromQuery for Callback {
@@ -168,13 +194,22 @@ pub async fn callback(
     headers: HeaderMap,
     Query(Callback(answer)): Query<Callback>,
 ) -> ApiResult<Response<Body>> {
+    let cookie = flow_cookie(&headers);
     let finished = hall
-        .finish_mcp_signin(answer, flow_cookie(&headers))
+        .finish_mcp_signin(answer.clone(), cookie.clone())
         .await?;
     let (status, page) = match finished {
         Finished::Connected(server) => (StatusCode::OK, connected_page(&server)),
         Finished::Failed(why) => (StatusCode::BAD_REQUEST, failed_page(why)),
-        Finished::Unknown => (StatusCode::BAD_REQUEST, unknown_page()),
+        Finished::Unknown => match hall.finish_connector_sign_in(answer, cookie).await? {
+            connectors::Finished::Connected(service) => {
+                (StatusCode::OK, service_connected_page(&service))
+            }
+            connectors::Finished::Failed(why) => {
+                (StatusCode::BAD_REQUEST, service_failed_page(&why))
+            }
+            connectors::Finished::Unknown => (StatusCode::BAD_REQUEST, unknown_page()),
+        },
     };
     let mut response = html(status, &page);
     if status == StatusCode::OK {
@@ -216,20 +251,7 @@ fn flow_cookie(headers: &HeaderMap) -> Option<String> {
 }
 
 fn start_page(page: &SigninPage, ticket: &str, headers: &HeaderMap) -> String {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let authority = page.base.split_once("://").map(|(_, rest)| rest);
-    let is_there = host.zip(authority).is_some_and(|(host, authority)| {
-        let authority = authority.split('/').next().unwrap_or_default();
-        host.eq_ignore_ascii_case(authority)
-    });
-    // The answer comes back to one address alone, and the cookie must be set there.
-    let (link, words) = match is_there {
-        true => (format!("/api/oauth/go/{ticket}"), "Continue"),
-        false => (
-            format!("{}/api/oauth/start/{ticket}", page.base),
-            "Go on at the address of this server",
-        ),
-    };
+    let (link, words) = onward(&page.base, ticket, headers);
     let SigninPage {
         server,
         agent,
@@ -250,6 +272,62 @@ fn start_page(page: &SigninPage, ticket: &str, headers: &HeaderMap) -> String {
             escape(disclosure),
             escape(&link),
         ),
+    )
+}
+
+fn connector_page(page: &ConnectorPage, ticket: &str, headers: &HeaderMap) -> String {
+    let (link, words) = onward(&page.base, ticket, headers);
+    let ConnectorPage {
+        service,
+        address,
+        disclosure,
+        ..
+    } = page;
+    document(
+        "Connect a service",
+        &format!(
+            "<p>You are connecting the service <b>{}</b>. You sign in at <code>{}</code>.</p>\n\
+             <p>{}</p>\n\
+             <p><a href=\"{}\" rel=\"noreferrer\">{words}</a></p>",
+            escape(service),
+            escape(address),
+            escape(disclosure),
+            escape(&link),
+        ),
+    )
+}
+
+/// Where a person goes on, and with which words: the answer comes back to one address alone, and
+/// the cookie must be set there.
+fn onward(base: &str, ticket: &str, headers: &HeaderMap) -> (String, &'static str) {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let authority = base.split_once("://").map(|(_, rest)| rest);
+    let is_there = host.zip(authority).is_some_and(|(host, authority)| {
+        let authority = authority.split('/').next().unwrap_or_default();
+        host.eq_ignore_ascii_case(authority)
+    });
+    match is_there {
+        true => (format!("/api/oauth/go/{ticket}"), "Continue"),
+        false => (
+            format!("{base}/api/oauth/start/{ticket}"),
+            "Go on at the address of this server",
+        ),
+    }
+}
+
+fn service_connected_page(service: &str) -> String {
+    let text = format!(
+        "<p>The service <b>{}</b> is connected. Agents use nothing of it before you grant it.</p>\n\
+         <p>You can close this page.</p>",
+        escape(service)
+    );
+    document("Connected", &text)
+}
+
+fn service_failed_page(why: &str) -> String {
+    document(
+        "The sign-in did not work",
+        &format!("<p>{}</p>", escape(why)),
     )
 }
 

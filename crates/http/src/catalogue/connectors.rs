@@ -63,6 +63,9 @@ catalogue! {
     CONNECTOR_AUTHORITY_CHANGED 409 "No longer allowed",
         "What allowed the operation changed before it was sent; nothing was sent.",
         "Look at the connection and its grants and try again.";
+    USE_REVIEW 409 "Granted by a review",
+        "Access to a service is given by granting some of its operations.",
+        "Open a review of a connection of the service and grant what the agent needs.";
     CONNECTOR_CLASS_MISMATCH 409 "Another class",
         "The tool runs operations of another class.",
         "Use the tool that the class of the operation names.";

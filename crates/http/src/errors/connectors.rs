@@ -27,6 +27,7 @@ pub(super) fn doc(refused: &Refused) -> ErrorDoc {
         Refused::NotExecutable(_) => catalogue::CONNECTOR_NOT_EXECUTABLE,
         Refused::AuthorityChanged => catalogue::CONNECTOR_AUTHORITY_CHANGED,
         Refused::GrantRequired => catalogue::CONNECTOR_GRANT_REQUIRED,
+        Refused::UseReview => catalogue::USE_REVIEW,
         Refused::ClassMismatch => catalogue::CONNECTOR_CLASS_MISMATCH,
         Refused::ArgumentsInvalid(_) => catalogue::CONNECTOR_ARGUMENTS_INVALID,
         Refused::DocumentInvalid(_) => catalogue::TOOLKIT_DOCUMENT_INVALID,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::table::{Argument, Place, Route, Tier, ToolRow};
 use crate::openapi;
 
-type Fields = Map<String, Value>;
+pub(super) type Fields = Map<String, Value>;
 
 /// Where schemas stand in the interface document, and in a tool's.
 const COMPONENTS: &str = "#/components/schemas/";
@@ -128,6 +128,16 @@ fn output(document: &Value, operation: &Value) -> Option<Fields> {
     }
     shapes.push(json!({"$ref": format!("{COMPONENTS}{REFUSAL}")}));
     Some(closed(document, json!({"type": "object", "anyOf": shapes})))
+}
+
+/// The shape of a result that has one of these shapes of the interface, or is a refusal.
+pub(super) fn answers(names: &[&str]) -> Fields {
+    let names = names.iter().chain(&[REFUSAL]);
+    let shapes: Vec<Value> = names
+        .map(|name| json!({"$ref": format!("{COMPONENTS}{name}")}))
+        .collect();
+    let schema = json!({"type": "object", "anyOf": shapes});
+    closed(openapi::json(), schema)
 }
 
 /// `schema` with every shape it names among its own definitions.

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::{Client, Talk, request};
+use super::{Client, Talk, device::DEVICE_GRANT, request};
 
 /// What was found out about signing in with a server.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ impl Talk {
 
     /// What an authorization server says of itself; `is_theirs` says whether it may have the
     /// name it gives itself.
-    async fn issuer(
+    pub(super) async fn issuer(
         &self,
         url: &Url,
         is_theirs: impl Fn(&str) -> bool,
@@ -147,7 +147,8 @@ impl Talk {
         usual.ok_or(Failure::NoSigninSupport)
     }
 
-    /// Registers a client that comes back to `redirect_uri`.
+    /// Registers a client that comes back to `redirect_uri`, or, without one, that shows codes
+    /// to be typed elsewhere.
     ///
     /// # Errors
     /// [`Failure::NoAppRegistration`] where nobody may register or the answer is none;
@@ -157,17 +158,21 @@ impl Talk {
     pub async fn register(
         &self,
         metadata: &ServerMetadata,
-        redirect_uri: &str,
+        redirect_uri: Option<&str>,
         scope: Option<&str>,
     ) -> Result<Client, Failure> {
         let endpoint = metadata.registration_endpoint.as_deref();
         let endpoint = self.checked(endpoint.ok_or(Failure::NoAppRegistration)?)?;
-        let is_native = redirect_uri.starts_with("http:");
+        let is_native = redirect_uri.is_none_or(|uri| uri.starts_with("http:"));
+        let (grant, responses) = match redirect_uri {
+            Some(_) => ("authorization_code", vec!["code"]),
+            None => (DEVICE_GRANT, Vec::new()),
+        };
         let mut ask = json!({
             "client_name": "guildhall",
-            "redirect_uris": [redirect_uri],
-            "grant_types": ["authorization_code", "refresh_token"],
-            "response_types": ["code"],
+            "redirect_uris": Vec::from_iter(redirect_uri),
+            "grant_types": [grant, "refresh_token"],
+            "response_types": responses,
             "token_endpoint_auth_method": metadata.wished_method().word(),
             "application_type": if is_native { "native" } else { "web" },
         });

@@ -41,7 +41,7 @@ impl KeptClient {
         }
     }
 
-    fn of(client: Client, metadata: &ServerMetadata, redirect_uri: &str) -> Self {
+    pub(super) fn of(client: Client, metadata: &ServerMetadata, redirect_uri: &str) -> Self {
         Self {
             client,
             issuer: metadata.issuer.clone(),
@@ -98,7 +98,7 @@ impl Talk {
             &kept.client,
             (redirect_uri, state),
             pkce,
-            (&found.resource, found.scope.as_deref()),
+            (Some(&found.resource), found.scope.as_deref()),
         )?;
         let metadata = found.metadata;
         Ok(Prepared {
@@ -109,7 +109,7 @@ impl Talk {
                 client: kept.client.clone(),
                 token_endpoint: metadata.token_endpoint,
                 revocation_endpoint: metadata.revocation_endpoint,
-                resource: found.resource,
+                resource: Some(found.resource),
             },
             origin,
             new_client: is_new.then_some(kept),
@@ -156,7 +156,9 @@ impl Talk {
             return Ok((AuthClientOrigin::Metadata, kept, true));
         }
         let scope = found.scope.as_deref();
-        let client = self.register(metadata, own.redirect_uri, scope).await?;
+        let client = self
+            .register(metadata, Some(own.redirect_uri), scope)
+            .await?;
         let kept = KeptClient::of(client, metadata, own.redirect_uri);
         Ok((AuthClientOrigin::Registered, kept, true))
     }

@@ -12,7 +12,7 @@ use guildhall_domain::{
     },
 };
 use http::{
-    HeaderValue, Method,
+    HeaderValue, Method, Request,
     header::{AUTHORIZATION, CONTENT_TYPE},
 };
 use oauth2::{
@@ -47,8 +47,8 @@ pub struct Access {
     pub token_endpoint: String,
     /// Where tokens are given back.
     pub revocation_endpoint: Option<String>,
-    /// What the tokens are for.
-    pub resource: String,
+    /// What the tokens are for; `None` where the service does not want to be told.
+    pub resource: Option<String>,
 }
 
 /// What came of a code or a refresh token. Without `Debug`, because it is secret.
@@ -101,7 +101,7 @@ pub fn authorization_url(
     client: &Client,
     (redirect_uri, state): (&str, &str),
     pkce: &Pkce,
-    (resource, scope): (&str, Option<&str>),
+    (resource, scope): (Option<&str>, Option<&str>),
 ) -> Result<Url, Failure> {
     let none = |_| Failure::NoSigninSupport;
     let verifier = PkceCodeVerifier::new(pkce.verifier.clone());
@@ -113,8 +113,10 @@ pub fn authorization_url(
     let state = state.to_owned();
     let mut asked = basic
         .authorize_url(|| CsrfToken::new(state))
-        .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
-        .add_extra_param("resource", resource.to_owned());
+        .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier));
+    if let Some(resource) = resource {
+        asked = asked.add_extra_param("resource", resource.to_owned());
+    }
     for word in scope.unwrap_or_default().split(' ') {
         if !word.is_empty() {
             asked = asked.add_scope(Scope::new(word.to_owned()));
@@ -165,12 +167,13 @@ impl Talk {
         let failed = |_| Failure::ExchangeFailed;
         let back = RedirectUrl::new(redirect_uri.to_owned()).map_err(failed)?;
         let client = client_of(access)?.set_redirect_uri(back);
-        let told: Result<BasicTokenResponse, TokenError> = client
+        let mut asked = client
             .exchange_code(AuthorizationCode::new(code.to_owned()))
-            .set_pkce_verifier(PkceCodeVerifier::new(verifier.to_owned()))
-            .add_extra_param("resource", access.resource.clone())
-            .request_async(self)
-            .await;
+            .set_pkce_verifier(PkceCodeVerifier::new(verifier.to_owned()));
+        if let Some(resource) = &access.resource {
+            asked = asked.add_extra_param("resource", resource.clone());
+        }
+        let told: Result<BasicTokenResponse, TokenError> = asked.request_async(self).await;
         told.map(|told| tokens_of(&told))
             .map_err(|_| Failure::ExchangeFailed)
     }
@@ -182,11 +185,11 @@ impl Talk {
     pub async fn refresh(&self, access: &Access, refresh: &str) -> Result<Tokens, RefreshError> {
         let client = client_of(access).map_err(|_| RefreshError::Rejected)?;
         let refresh = RefreshToken::new(refresh.to_owned());
-        let told: Result<BasicTokenResponse, TokenError> = client
-            .exchange_refresh_token(&refresh)
-            .add_extra_param("resource", access.resource.clone())
-            .request_async(self)
-            .await;
+        let mut asked = client.exchange_refresh_token(&refresh);
+        if let Some(resource) = &access.resource {
+            asked = asked.add_extra_param("resource", resource.clone());
+        }
+        let told: Result<BasicTokenResponse, TokenError> = asked.request_async(self).await;
         match told {
             Ok(told) => Ok(tokens_of(&told)),
             Err(RequestTokenError::ServerResponse(error)) => match error.error() {
@@ -217,14 +220,7 @@ impl Talk {
             return Ok(());
         };
         let endpoint = self.checked(endpoint)?;
-        let (form, basic) = returned(&access.client, token);
-        let mut asked = request(Method::POST, &endpoint, Bytes::from(form))?;
-        let headers = asked.headers_mut();
-        let media_type = HeaderValue::from_static("application/x-www-form-urlencoded");
-        headers.insert(CONTENT_TYPE, media_type);
-        if let Some(Ok(value)) = basic.map(|text| HeaderValue::from_str(&text)) {
-            headers.insert(AUTHORIZATION, value);
-        }
+        let asked = form_of(&access.client, &endpoint, &[("token", token)])?;
         match self.ask(asked).await?.status().is_success() {
             true => Ok(()),
             false => Err(Failure::Refused),
@@ -241,7 +237,7 @@ impl<'c> AsyncHttpClient<'c> for Talk {
     }
 }
 
-fn tokens_of(told: &BasicTokenResponse) -> Tokens {
+pub(super) fn tokens_of(told: &BasicTokenResponse) -> Tokens {
     Tokens {
         access: told.access_token().secret().clone(),
         refresh: told.refresh_token().map(|token| token.secret().clone()),
@@ -249,19 +245,31 @@ fn tokens_of(told: &BasicTokenResponse) -> Tokens {
     }
 }
 
-/// What is sent with a token that is given back: the form, and what shows the client, where
-/// that is a header.
-fn returned(client: &Client, token: &str) -> (String, Option<String>) {
+/// A form of a client, which shows itself by a header or in the form, as it does.
+pub(super) fn form_of(
+    client: &Client,
+    endpoint: &Url,
+    pairs: &[(&str, &str)],
+) -> Result<Request<Bytes>, Failure> {
     let mut form = form_urlencoded::Serializer::new(String::new());
-    form.append_pair("token", token);
-    if let (AuthMethod::Basic, Some(secret)) = (client.method, &client.secret) {
-        return (form.finish(), Some(basic(&client.id, secret)));
+    form.extend_pairs(pairs);
+    let shown = match (client.method, &client.secret) {
+        (AuthMethod::Basic, Some(secret)) => Some(basic(&client.id, secret)),
+        (_, secret) => {
+            form.append_pair("client_id", &client.id);
+            form.extend_pairs(secret.iter().map(|secret| ("client_secret", secret)));
+            None
+        }
+    };
+    let mut asked = request(Method::POST, endpoint, Bytes::from(form.finish()))?;
+    let headers = asked.headers_mut();
+    let media_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+    headers.insert(CONTENT_TYPE, media_type);
+    if let Some(Ok(mut value)) = shown.map(|text| HeaderValue::from_str(&text)) {
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
     }
-    form.append_pair("client_id", &client.id);
-    if let Some(secret) = &client.secret {
-        form.append_pair("client_secret", secret);
-    }
-    (form.finish(), None)
+    Ok(asked)
 }
 
 fn basic(id: &str, secret: &str) -> String {

@@ -1,0 +1,333 @@
+//! OpenAPI documents: which operations they hold and how each is asked.
+//! A document of 3.0 or 3.1 that stands for itself; what points outside of it is refused.
+//! Pure: fetching one is `world::connectors`. Source: contract 5.1 and 5.3.
+
+mod asking;
+mod schemas;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use url::Url;
+
+pub(super) use self::asking::is_header;
+use self::schemas::{Dialect, unescaped};
+use super::{
+    classification::RetryPolicy,
+    operations::{Binding, Listed, Method, Operation},
+    refused::Problem,
+    toolkits::Auth,
+};
+use crate::limits::connectors as limits;
+
+/// Members that hold what is shown or compared, and never references.
+const VALUES: [&str; 5] = ["example", "examples", "default", "enum", "const"];
+/// Members of a path that hold operations which are never run.
+const OTHER_METHODS: [&str; 2] = ["options", "trace"];
+/// References that are followed one after the other.
+const REFERENCES_MAX: usize = 16;
+
+/// What a document says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Its `info.version`.
+    pub version: String,
+    /// Where its first server answers, as it is written.
+    pub server: Option<String>,
+    /// What it can do, in the order of paths and methods.
+    pub listed: Listed,
+}
+
+/// Reads a document. `auth` says which parameters are no arguments, because signing in writes them.
+///
+/// # Errors
+/// What is wrong with it, at most [`limits::CONNECTOR_PROBLEMS_MAX`] problems.
+pub fn read(document: &Value, auth: &Auth) -> Result<Document, Vec<Problem>> {
+    let mut problems = Problems::default();
+    let dialect = dialect(document, &mut problems);
+    let version = document
+        .pointer("/info/version")
+        .and_then(Value::as_str)
+        .map(|version| cut(version, limits::TOOLKIT_VERSION_CHARS_MAX));
+    if version.is_none() {
+        problems.add("/info/version", "is no text");
+    }
+    external(document, &mut String::new(), &mut problems);
+    let listed = operations(document, dialect, auth, &mut problems);
+    match (problems.0.is_empty(), version) {
+        (true, Some(version)) => Ok(Document {
+            version,
+            server: server(document),
+            listed,
+        }),
+        _ => Err(problems.0),
+    }
+}
+
+/// What is wrong, as far as it is told.
+#[derive(Default)]
+struct Problems(Vec<Problem>);
+
+impl Problems {
+    fn add(&mut self, pointer: &str, message: impl Into<String>) {
+        if self.0.len() < limits::CONNECTOR_PROBLEMS_MAX {
+            self.0.push(Problem {
+                pointer: pointer.to_owned(),
+                message: message.into(),
+            });
+        }
+    }
+}
+
+/// Finds what a reference stands for.
+#[derive(Clone, Copy, Debug)]
+struct Resolving<'a> {
+    document: &'a Value,
+}
+
+impl<'a> Resolving<'a> {
+    fn resolve(self, mut value: &'a Value) -> Result<&'a Value, String> {
+        for _ in 0..REFERENCES_MAX {
+            let Some(reference) = value.get("$ref") else {
+                return Ok(value);
+            };
+            let pointer = reference.as_str().and_then(|text| text.strip_prefix('#'));
+            let found = pointer.and_then(|pointer| self.document.pointer(&unescaped(pointer)));
+            value = found.ok_or_else(|| format!("the reference {reference} leads nowhere"))?;
+        }
+        Err("its references go in circles".to_owned())
+    }
+}
+
+fn dialect(document: &Value, problems: &mut Problems) -> Dialect {
+    let version = document.get("openapi").and_then(Value::as_str);
+    match version {
+        Some(version) if version.starts_with("3.0.") => Dialect::V30,
+        Some(version) if version.starts_with("3.1.") => Dialect::V31,
+        Some(version) => {
+            problems.add("/openapi", format!("{version} is neither 3.0 nor 3.1"));
+            Dialect::V31
+        }
+        None if document.get("swagger").is_some() => {
+            problems.add("/swagger", "Swagger 2 is not read; convert it to OpenAPI 3");
+            Dialect::V31
+        }
+        None => {
+            problems.add("/openapi", "is no text");
+            Dialect::V31
+        }
+    }
+}
+
+/// Finds references that lead out of the document.
+fn external(value: &Value, at: &mut String, problems: &mut Problems) {
+    let mut step = |name: &str, value: &Value| {
+        let length = at.len();
+        at.push('/');
+        at.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        external(value, at, problems);
+        at.truncate(length);
+    };
+    match value {
+        Value::Array(values) => {
+            for (n, value) in values.iter().enumerate() {
+                step(&n.to_string(), value);
+            }
+        }
+        Value::Object(members) => {
+            for (name, value) in members {
+                if !VALUES.contains(&name.as_str()) && !name.starts_with("x-") {
+                    step(name, value);
+                }
+            }
+            if let Some(Value::String(reference)) = members.get("$ref")
+                && !reference.starts_with('#')
+            {
+                let message = format!("{reference} is outside of the document");
+                problems.add(&format!("{at}/$ref"), message);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn operations(document: &Value, dialect: Dialect, auth: &Auth, problems: &mut Problems) -> Listed {
+    let empty = Map::new();
+    let paths = match document.get("paths") {
+        Some(Value::Object(paths)) => paths,
+        None if dialect == Dialect::V31 => &empty,
+        _ => {
+            problems.add("/paths", "is no object");
+            &empty
+        }
+    };
+    let mut reading = Reading {
+        resolving: Resolving { document },
+        dialect,
+        auth,
+        listed: Listed::default(),
+        taken: BTreeSet::new(),
+        bytes: 0,
+    };
+    reading.known_ids(paths, problems);
+    for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
+        let at = format!("/paths/{}", path.replace('~', "~0").replace('/', "~1"));
+        if !path.starts_with('/') {
+            problems.add(&at, "a path begins with /");
+            continue;
+        }
+        match reading.resolving.resolve(item) {
+            Ok(item) => reading.path(path, item),
+            Err(why) => problems.add(&at, why),
+        }
+    }
+    if reading.listed.operations.len() > limits::OPERATIONS_MAX {
+        let message = format!("has more than {} operations", limits::OPERATIONS_MAX);
+        problems.add("/paths", message);
+    }
+    if reading.bytes > limits::TOOLKIT_SCHEMAS_BYTES_MAX {
+        problems.add("/paths", "the arguments of its operations are too long");
+    }
+    reading.listed
+}
+
+struct Reading<'a> {
+    resolving: Resolving<'a>,
+    dialect: Dialect,
+    auth: &'a Auth,
+    listed: Listed,
+    /// Names that operations have, so that none that is made up takes one of them.
+    taken: BTreeSet<String>,
+    /// Bytes of all input schemas.
+    bytes: usize,
+}
+
+impl<'a> Reading<'a> {
+    fn known_ids(&mut self, paths: &'a Map<String, Value>, problems: &mut Problems) {
+        for (path, item) in paths {
+            for (_, word) in Method::WORDS {
+                let id = item.get(word).and_then(|it| it.get("operationId"));
+                if let Some(id) = id.and_then(Value::as_str)
+                    && !self.taken.insert(id.to_owned())
+                {
+                    let path = path.replace('~', "~0").replace('/', "~1");
+                    let at = format!("/paths/{path}/{word}/operationId");
+                    problems.add(&at, format!("{id} names two operations"));
+                }
+            }
+        }
+    }
+
+    fn path(&mut self, path: &'a str, item: &'a Value) {
+        for word in OTHER_METHODS {
+            if let Some(operation) = item.get(word) {
+                let slug = self.slug(word, path, operation);
+                self.listed
+                    .leave_out(slug, format!("operations of the method {word} are not run"));
+            }
+        }
+        for (method, word) in Method::WORDS {
+            let Some(operation) = item.get(word) else {
+                continue;
+            };
+            let slug = self.slug(word, path, operation);
+            match self.operation(&slug, (method, path), (item, operation)) {
+                Ok(operation) => self.listed.operations.push(operation),
+                Err(why) => self.listed.leave_out(slug, why),
+            }
+        }
+    }
+
+    fn operation(
+        &mut self,
+        slug: &str,
+        (method, path): (Method, &str),
+        (item, operation): (&'a Value, &'a Value),
+    ) -> Result<Operation, String> {
+        super::operations::check_slug(slug)?;
+        if item.get("servers").is_some() || operation.get("servers").is_some() {
+            return Err("it has a server of its own".to_owned());
+        }
+        let (resolving, dialect, auth) = (self.resolving, self.dialect, self.auth);
+        let asked = asking::read(resolving, dialect, auth, (method, path), (item, operation))?;
+        let bytes = asked.input_schema.to_string().len();
+        if bytes > limits::OPERATION_SCHEMA_BYTES_MAX {
+            return Err("the description of its arguments is too long".to_owned());
+        }
+        self.bytes += bytes;
+        let text = |member: &str| {
+            let own = operation.get(member).or_else(|| item.get(member));
+            own.and_then(Value::as_str).unwrap_or_default().trim()
+        };
+        let (summary, description) = (text("summary"), text("description"));
+        let title = if summary.is_empty() { slug } else { summary };
+        let description = match description.is_empty() {
+            true => summary,
+            false => description,
+        };
+        Ok(Operation {
+            title: cut(title, limits::OPERATION_TITLE_CHARS_MAX),
+            description: cut(description, limits::OPERATION_DESCRIPTION_CHARS_MAX),
+            slug: slug.to_owned(),
+            classification: method.classification(),
+            retry_policy: match asked.binding.takes_key {
+                true => RetryPolicy::ProviderIdempotencyKey,
+                false => RetryPolicy::Never,
+            },
+            input_schema: asked.input_schema,
+            binding: Binding::Http(asked.binding),
+        })
+    }
+
+    /// The name of an operation: its own, or one made of method and path.
+    fn slug(&mut self, method: &str, path: &str, operation: &Value) -> String {
+        if let Some(id) = operation.get("operationId").and_then(Value::as_str) {
+            return id.to_owned();
+        }
+        let words = path
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+            .filter(|word| !word.is_empty());
+        let made: Vec<&str> = std::iter::once(method).chain(words).collect();
+        let made = made.join("_");
+        let mut slug = made.clone();
+        let mut n = 1_u32;
+        while !self.taken.insert(slug.clone()) {
+            n += 1;
+            slug = format!("{made}_{n}");
+        }
+        slug
+    }
+}
+
+/// The address of the first server, its variables filled in with what the document says.
+fn server(document: &Value) -> Option<String> {
+    let first = document.pointer("/servers/0")?;
+    let mut url = first.get("url")?.as_str()?.to_owned();
+    let variables = first.get("variables").and_then(Value::as_object);
+    for (name, variable) in variables.into_iter().flatten() {
+        if let Some(usual) = variable.get("default").and_then(Value::as_str) {
+            url = url.replace(&format!("{{{name}}}"), usual);
+        }
+    }
+    Some(url)
+}
+
+/// The address that a document's server means, when the document itself was found at `at`.
+pub fn absolute(server: &str, at: Option<&str>) -> Option<String> {
+    match Url::parse(server) {
+        Ok(url) => Some(url.into()),
+        Err(_) => {
+            let joined = Url::parse(at?).ok()?.join(server).ok()?;
+            Some(joined.into())
+        }
+    }
+}
+
+/// A text of at most `chars` characters.
+pub(super) fn cut(text: &str, chars: usize) -> String {
+    text.chars().take(chars).collect()
+}
+
+#[cfg(test)]
+#[path = "openapi_tests.rs"]
+mod tests;

@@ -1,0 +1,56 @@
+//! Usage: what was attempted with connectors, without arguments and results.
+//! Source: contract 5.6, the last line.
+
+use super::{
+    classification::Classification,
+    told::{Status, Surface},
+};
+use crate::{
+    Moment,
+    approvals::Requester,
+    ids::{AgentId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
+};
+
+/// An attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Its place among all attempts.
+    pub number: u64,
+    /// Its execution.
+    pub logical_operation_id: LogicalOperationId,
+    /// 1 or 2.
+    pub attempt: u8,
+    /// For which agent.
+    pub agent_id: AgentId,
+    /// With which account.
+    pub connection_id: ConnectorConnectionId,
+    /// Which operation.
+    pub revision_id: OperationRevisionId,
+    /// Where it was asked for.
+    pub surface: Surface,
+    /// What the operation does.
+    pub classification: Classification,
+    /// What came of it; `None` while it is under way.
+    pub status: Option<Status>,
+    /// The word of what went wrong.
+    pub code: Option<String>,
+    /// When it was noted, before anything was sent.
+    pub started_at: Moment,
+    /// When it ended.
+    pub ended_at: Option<Moment>,
+}
+
+/// Which attempts a page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsageAsk {
+    /// For this agent alone.
+    pub agent: Option<AgentId>,
+    /// With this account alone.
+    pub connection: Option<ConnectorConnectionId>,
+    /// Asked for by this one alone.
+    pub requester: Option<Requester>,
+    /// Those before this place.
+    pub before: Option<u64>,
+    /// How many.
+    pub limit: u32,
+}

@@ -1,0 +1,321 @@
+//! The way of a person through a sign-in in a browser: what the link shows, where following it
+//! leads, and what the answer comes to. Source: contract 4.8 and 5.4.
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    callers::OwnerInteractive,
+    connectors::flows::{CONFIGURATION_CHANGED, FlowState, Happening},
+    mcp_signin::{Answer, disclosure},
+    outcome::Thing,
+};
+use guildhall_store::{
+    Rx,
+    connectors::flows::{self as rows, Kept},
+};
+use guildhall_world::{
+    oauth::{Talk, authorization_url, pkce},
+    seal::Seal,
+    tokens,
+};
+use url::Url;
+
+use super::{
+    moving::happen,
+    secrets::{Browser, Credentials, Granted, Opened, Step},
+    starting::{UNREACHABLE, sentence},
+    targets,
+};
+use crate::{Hall, launching::base};
+
+/// What a person reads before leaving.
+#[derive(Clone, Debug)]
+pub struct ConnectorPage {
+    /// The service.
+    pub service: String,
+    /// Where one signs in.
+    pub address: String,
+    /// What a person should know before.
+    pub disclosure: String,
+    /// Where browsers reach this server: the sign-in comes back there.
+    pub base: String,
+}
+
+/// Where a person is sent. Without `Debug`, because the cookie is secret.
+pub struct Leaving {
+    /// Where.
+    pub location: String,
+    /// What the browser keeps until the answer comes.
+    pub cookie: String,
+    /// For how many seconds.
+    pub seconds: i64,
+}
+
+/// What came of the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// The account of this service is connected.
+    Connected(String),
+    /// It is not, for this reason.
+    Failed(String),
+    /// It answers nothing that this browser asked.
+    Unknown,
+}
+
+/// A flow whose answer was taken.
+struct Accepted {
+    kept: Kept,
+    browser: Box<Browser>,
+    code: String,
+    verifier: String,
+}
+
+impl Hall {
+    /// What the page behind a link says. It does nothing.
+    ///
+    /// # Errors
+    /// `NotFound` when the link is none, or its time is over.
+    pub async fn connector_sign_in_page(
+        &self,
+        _by: &OwnerInteractive,
+        ticket: &str,
+    ) -> Result<ConnectorPage> {
+        let (digest, now) = (tokens::digest(ticket), self.now());
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let seen = self
+            .store()
+            .read(move |db| {
+                let (kept, browser) = live(db, &seal, &digest, now)?;
+                let flow = kept.flow;
+                let address = browser.arranged.metadata.authorization_endpoint;
+                let origin = Url::parse(&address).map(|url| url.origin().ascii_serialization());
+                let uses = targets::find(db, &seal, flow.provider_id, &flow.toolkit)?;
+                let uses = uses.and_then(|target| target.address());
+                Ok(ConnectorPage {
+                    service: targets::display_name(db, flow.provider_id, &flow.toolkit)?,
+                    address: origin.unwrap_or(address),
+                    disclosure: disclosure(&uses.unwrap_or_default()),
+                    base: base(db, &own)?,
+                })
+            })
+            .await?;
+        Ok(seen.value)
+    }
+
+    /// Says where the person is sent; following the link again sends to the same place.
+    ///
+    /// # Errors
+    /// `NotFound` when the link is none, or its time is over.
+    pub async fn leave_for_connector(
+        &self,
+        _by: &OwnerInteractive,
+        ticket: &str,
+    ) -> Result<Leaving> {
+        let (digest, now) = (tokens::digest(ticket), self.now());
+        let seal = self.inner.seal.clone();
+        let (state, cookie) = (tokens::mint("")?.reveal(), tokens::mint("")?.reveal());
+        let pkce = pkce()?;
+        self.store()
+            .write(move |tx| {
+                let (mut kept, mut browser) = live(tx, &seal, &digest, now)?;
+                let seconds = (kept.flow.expires_at.as_millis() - now.as_millis()) / 1_000;
+                let seconds = seconds.max(1);
+                if let Some(opened) = browser.opened {
+                    return Ok(Leaving {
+                        location: opened.location,
+                        cookie: opened.cookie,
+                        seconds,
+                    });
+                }
+                let arranged = &browser.arranged;
+                let location = authorization_url(
+                    &arranged.metadata,
+                    &arranged.access.client,
+                    (&browser.redirect_uri, &state),
+                    &pkce,
+                    (
+                        arranged.access.resource.as_deref(),
+                        arranged.scope.as_deref(),
+                    ),
+                );
+                let location = location.map_err(|_| Refusal::NotFound(Thing::Signin))?;
+                let location = String::from(location);
+                browser.opened = Some(Opened {
+                    location: location.clone(),
+                    cookie: cookie.clone(),
+                    verifier: pkce.verifier,
+                });
+                kept.answer_state = Some(tokens::digest(&state));
+                kept.sealed = Some(Step::Browser(browser).close(&seal, kept.flow.id)?);
+                rows::reseal(tx, &kept)?;
+                Ok(Leaving {
+                    location,
+                    cookie,
+                    seconds,
+                })
+            })
+            .await
+    }
+
+    /// Takes the answer of the authorization server: of the browser that was sent away, and once.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
+    pub async fn finish_connector_sign_in(
+        &self,
+        answer: Answer,
+        cookie: Option<String>,
+    ) -> Result<Finished> {
+        let (Some(state), Some(cookie)) = (answer.state.clone(), cookie) else {
+            return Ok(Finished::Unknown);
+        };
+        let hall = self.clone();
+        // The code counts once: what it buys is kept also when the browser goes away.
+        let finishing = async move {
+            match hall.accept_answer(answer, &state, &cookie).await? {
+                Ok(accepted) => hall.exchange_code(accepted).await,
+                Err(finished) => Ok(finished),
+            }
+        };
+        let finished = self.tasks().finish(finishing).await;
+        finished.unwrap_or_else(|| Ok(Finished::Failed(UNREACHABLE.to_owned())))
+    }
+
+    async fn accept_answer(
+        &self,
+        answer: Answer,
+        state: &str,
+        cookie: &str,
+    ) -> Result<Result<Accepted, Finished>> {
+        let (state, cookie) = (tokens::digest(state), tokens::digest(cookie));
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let Some(mut kept) = rows::by_answer_state(tx, &state)? else {
+                    return Ok(Err(Finished::Unknown));
+                };
+                let Some((mut browser, opened)) = opened(&seal, &kept) else {
+                    return Ok(Err(Finished::Unknown));
+                };
+                if tokens::digest(&opened.cookie) != cookie {
+                    return Ok(Err(Finished::Unknown));
+                }
+                if let Some(moved) = happen(tx, &kept, Happening::Looked, (None, now), |_| ())? {
+                    return Ok(Err(ended(&moved)));
+                }
+                let answer = match browser.has_issuer {
+                    true => answer,
+                    false => Answer {
+                        iss: None,
+                        ..answer
+                    },
+                };
+                let metadata = &browser.arranged.metadata;
+                let says = metadata.authorization_response_iss_parameter_supported;
+                let code = match answer.code(&metadata.issuer, says) {
+                    Ok(code) => code.to_owned(),
+                    Err(why) => {
+                        let why = Happening::Refused(sentence(why).to_owned());
+                        let moved = happen(tx, &kept, why, (None, now), |_| ())?;
+                        return Ok(Err(moved.as_ref().map_or(Finished::Unknown, ended)));
+                    }
+                };
+                // An answer counts once; should this server end now, the link leads there anew.
+                browser.opened = None;
+                kept.answer_state = None;
+                kept.sealed = Some(Step::Browser(browser.clone()).close(&seal, kept.flow.id)?);
+                rows::reseal(tx, &kept)?;
+                Ok(Ok(Accepted {
+                    kept,
+                    browser,
+                    code,
+                    verifier: opened.verifier,
+                }))
+            })
+            .await
+    }
+
+    async fn exchange_code(&self, accepted: Accepted) -> Result<Finished> {
+        let Accepted {
+            kept,
+            browser,
+            code,
+            verifier,
+        } = accepted;
+        let access = browser.arranged.access;
+        let bought = match self.talk_to(&access).await? {
+            Some(talk) => {
+                let proof = (code.as_str(), verifier.as_str());
+                talk.exchange(&access, proof, &browser.redirect_uri).await
+            }
+            None => Err(guildhall_domain::mcp_signin::Failure::Unreachable),
+        };
+        match bought {
+            Err(why) => {
+                let why = Happening::Refused(sentence(why).to_owned());
+                self.happen_to(&kept.flow, why, |_| ()).await?;
+            }
+            Ok(tokens) => {
+                let credentials = Credentials::Granted(Box::new(Granted { access, tokens }));
+                if !self.conclude(&kept.flow, credentials.clone()).await? {
+                    let why = Happening::Refused(UNREACHABLE.to_owned());
+                    self.happen_to(&kept.flow, why, |_| ()).await?;
+                    self.give_back_later(credentials);
+                }
+            }
+        }
+        let id = kept.flow.id;
+        let seen = self
+            .store()
+            .read(move |db| {
+                let kept = super::flows::existing(db, id)?;
+                let (provider, toolkit) = (kept.flow.provider_id, kept.flow.toolkit.clone());
+                match kept.flow.state {
+                    FlowState::Connected => {
+                        let name = targets::display_name(db, provider, &toolkit)?;
+                        Ok(Finished::Connected(name))
+                    }
+                    _ => Ok(ended(&kept)),
+                }
+            })
+            .await?;
+        Ok(seen.value)
+    }
+
+    /// A conversation with who gives the tokens; `None` when they cannot be reached.
+    pub(super) async fn talk_to(
+        &self,
+        access: &guildhall_world::oauth::Access,
+    ) -> Result<Option<Talk>> {
+        let Ok(url) = Url::parse(&access.token_endpoint) else {
+            return Ok(None);
+        };
+        let outgoing = self.outgoing().await?;
+        Ok(Talk::about(&outgoing, &url).await.ok())
+    }
+}
+
+fn ended(kept: &Kept) -> Finished {
+    let reason = kept.flow.reason.clone();
+    Finished::Failed(reason.unwrap_or_else(|| CONFIGURATION_CHANGED.to_owned()))
+}
+
+fn opened(seal: &Seal, kept: &Kept) -> Option<(Box<Browser>, Opened)> {
+    match Step::open(seal, kept.flow.id, kept.sealed.as_deref())? {
+        Step::Browser(browser) => {
+            let opened = browser.opened.clone()?;
+            Some((browser, opened))
+        }
+        Step::Device(_) => None,
+    }
+}
+
+/// The flow of a link, as long as it can go on.
+fn live(db: &Rx<'_>, seal: &Seal, ticket: &[u8; 32], now: Moment) -> Result<(Kept, Box<Browser>)> {
+    let kept = rows::by_ticket(db, ticket)?;
+    let kept = kept.filter(|kept| kept.flow.clone().at(now).state == FlowState::Pending);
+    let kept = kept.ok_or(Refusal::NotFound(Thing::Signin))?;
+    match Step::open(seal, kept.flow.id, kept.sealed.as_deref()) {
+        Some(Step::Browser(browser)) => Ok((kept, browser)),
+        Some(Step::Device(_)) | None => Err(Refusal::NotFound(Thing::Signin).into()),
+    }
+}

@@ -1,0 +1,273 @@
+//! Connections: listing them, holding and giving up. Credentials are erased here before they are
+//! given back over there. Source: contract 5.4.
+
+use guildhall_domain::{
+    Moment, Result,
+    callers::{Gate, Owner, OwnerInteractive},
+    connectors::{
+        Refused,
+        connections::{Change, Cleanup, Connection, Deed, Lifecycle, Readiness},
+    },
+    events::Event,
+    ids::{AgentId, ConnectorConnectionId},
+};
+use guildhall_store::{
+    Rx, Seen, Tx,
+    connectors::connections::{self as rows, Kept},
+};
+
+use super::{
+    flows,
+    moving::Doing,
+    secrets::{Account, Credentials},
+    targets,
+};
+use crate::{Hall, callers};
+
+/// A connection, and whether it can be used.
+#[derive(Clone, Debug)]
+pub struct ConnectionSeen {
+    /// The connection.
+    pub connection: Connection,
+    /// Whether it can be used.
+    pub readiness: Readiness,
+}
+
+impl Hall {
+    /// All connections, the oldest first.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub async fn connections(&self, _by: &Owner) -> Result<Seen<Vec<ConnectionSeen>>> {
+        self.store()
+            .read(|db| {
+                let availability = targets::availability(db)?;
+                let all = rows::all(db)?.into_iter();
+                let seen = all.map(|connection| {
+                    let why = match availability.get(&connection.provider_id) {
+                        Some(why) => why.as_deref(),
+                        None => Some(targets::GONE),
+                    };
+                    let readiness = Readiness::of(&connection, why);
+                    ConnectionSeen {
+                        connection,
+                        readiness,
+                    }
+                });
+                Ok(seen.collect())
+            })
+            .await
+    }
+
+    /// One connection.
+    ///
+    /// # Errors
+    /// [`Refused::ConnectionNotFound`].
+    pub async fn connection(
+        &self,
+        _by: &Owner,
+        id: ConnectorConnectionId,
+    ) -> Result<Seen<ConnectionSeen>> {
+        self.store()
+            .read(move |db| seen(db, existing(db, id)?))
+            .await
+    }
+
+    /// Gives a connection another name, or switches it on or off.
+    ///
+    /// # Errors
+    /// [`guildhall_domain::Refusal::Validation`], [`Refused::ConnectionNotFound`],
+    /// [`Refused::Disconnected`].
+    pub async fn change_connection(
+        &self,
+        by: &OwnerInteractive,
+        id: ConnectorConnectionId,
+        change: Change,
+    ) -> Result<ConnectionSeen> {
+        change.check()?;
+        self.alter(by, id, move |connection| {
+            if connection.lifecycle == Lifecycle::Disconnected {
+                return Err(Refused::Disconnected);
+            }
+            let Change { label, enabled } = change;
+            connection.label = label.unwrap_or_else(|| connection.label.clone());
+            connection.enabled = enabled.unwrap_or(connection.enabled);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Holds a connection, or goes on with it.
+    ///
+    /// # Errors
+    /// [`Refused::ConnectionNotFound`], [`Refused::Disconnected`].
+    pub async fn pause_connection(
+        &self,
+        by: &OwnerInteractive,
+        id: ConnectorConnectionId,
+        is_paused: bool,
+    ) -> Result<ConnectionSeen> {
+        let deed = if is_paused { Deed::Pause } else { Deed::Resume };
+        self.alter(by, id, move |connection| {
+            connection.lifecycle = connection.lifecycle.on(deed)?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn alter(
+        &self,
+        by: &OwnerInteractive,
+        id: ConnectorConnectionId,
+        alter: impl FnOnce(&mut Connection) -> Result<(), Refused> + Send + 'static,
+    ) -> Result<ConnectionSeen> {
+        let (by, now) = (*by.caller(), self.now());
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &by, now)?;
+                let mut kept = existing(tx, id)?;
+                let before = kept.connection.clone();
+                alter(&mut kept.connection)?;
+                if before != kept.connection {
+                    kept.connection.updated_at = now;
+                    write(tx, &kept, (Some(by.author), now))?;
+                }
+                seen(tx, kept)
+            })
+            .await
+    }
+
+    /// Gives a connection up: its credentials are erased here, then given back over there.
+    ///
+    /// # Errors
+    /// [`Refused::ConnectionNotFound`]. That the service did not take them back is no error.
+    pub async fn disconnect(
+        &self,
+        by: &OwnerInteractive,
+        id: ConnectorConnectionId,
+    ) -> Result<ConnectionSeen> {
+        let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
+        let hall = self.clone();
+        // Once they are erased here, they are given back also when nobody waits for the answer.
+        let disconnecting = async move {
+            let (gone, credentials) = hall
+                .store()
+                .write(move |tx| {
+                    callers::require(tx, &by, now)?;
+                    let doing = (Some(by.author), now);
+                    let mut kept = existing(tx, id)?;
+                    if kept.connection.lifecycle == Lifecycle::Disconnected {
+                        return Ok((seen(tx, kept)?, None));
+                    }
+                    let account = Account::open(&seal, id, kept.credentials.as_deref());
+                    let credentials = account.map(|account| account.credentials);
+                    let credentials = credentials.filter(Credentials::can_be_returned);
+                    let connection = &mut kept.connection;
+                    connection.lifecycle = connection.lifecycle.on(Deed::Disconnect)?;
+                    connection.external_cleanup = match credentials {
+                        Some(_) => Cleanup::Pending,
+                        None => Cleanup::NotRequired,
+                    };
+                    connection.updated_at = now;
+                    (kept.credentials, kept.credentials_end) = (None, None);
+                    write(tx, &kept, doing)?;
+                    flows::end_of(tx, id, doing)?;
+                    Ok((seen(tx, kept)?, credentials))
+                })
+                .await?;
+            match credentials {
+                Some(credentials) => hall.cleaned_up(id, credentials).await,
+                None => Ok(gone),
+            }
+        };
+        let gone = self.tasks().finish(disconnecting).await;
+        let broken = || guildhall_domain::Fault::broken("disconnecting", "it ended badly");
+        gone.unwrap_or_else(|| Err(broken().into()))
+    }
+
+    /// Gives the credentials of a disconnected connection back, and notes what came of it.
+    async fn cleaned_up(
+        &self,
+        id: ConnectorConnectionId,
+        credentials: Credentials,
+    ) -> Result<ConnectionSeen> {
+        let came = match self.give_back(credentials).await {
+            true => Cleanup::Complete,
+            false => Cleanup::Failed,
+        };
+        let now = self.now();
+        self.store()
+            .write(move |tx| {
+                let mut kept = existing(tx, id)?;
+                if kept.connection.external_cleanup == Cleanup::Pending {
+                    kept.connection.external_cleanup = came;
+                    kept.connection.updated_at = now;
+                    write(tx, &kept, (None, now))?;
+                }
+                seen(tx, kept)
+            })
+            .await
+    }
+
+    /// Drops what is left of a connection that was given up.
+    ///
+    /// # Errors
+    /// [`Refused::ConnectionNotFound`], [`Refused::NotDisconnected`].
+    pub async fn remove_connection(
+        &self,
+        by: &OwnerInteractive,
+        id: ConnectorConnectionId,
+    ) -> Result<()> {
+        let (by, now) = (*by.caller(), self.now());
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &by, now)?;
+                let kept = existing(tx, id)?;
+                if kept.connection.lifecycle != Lifecycle::Disconnected {
+                    return Err(Refused::NotDisconnected.into());
+                }
+                flows::end_of(tx, id, (Some(by.author), now))?;
+                rows::remove(tx, id)
+            })
+            .await
+    }
+}
+
+pub(super) fn existing(db: &Rx<'_>, id: ConnectorConnectionId) -> Result<Kept> {
+    Ok(rows::find(db, id)?.ok_or(Refused::ConnectionNotFound)?)
+}
+
+/// Adds a connection and tells of it.
+pub(super) fn add(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<()> {
+    rows::insert(tx, kept)?;
+    tell(tx, &kept.connection, (None, now))
+}
+
+/// Writes what a connection became and tells of it.
+pub(super) fn write(tx: &mut Tx<'_>, kept: &Kept, doing: Doing) -> Result<()> {
+    rows::update(tx, kept)?;
+    tell(tx, &kept.connection, doing)
+}
+
+fn tell(tx: &mut Tx<'_>, connection: &Connection, (actor, now): Doing) -> Result<()> {
+    let unavailable = targets::why_unavailable(tx, connection.provider_id)?;
+    let agents = holders(tx, connection.id)?;
+    let told = connection.told(unavailable.as_deref(), agents);
+    tx.append(now, actor, &Event::ConnectorConnectionChanged(told))?;
+    Ok(())
+}
+
+/// The agents that hold a grant there.
+fn holders(_db: &Rx<'_>, _id: ConnectorConnectionId) -> Result<Vec<AgentId>> {
+    Ok(Vec::new())
+}
+
+fn seen(db: &Rx<'_>, kept: Kept) -> Result<ConnectionSeen> {
+    let connection = kept.connection;
+    let unavailable = targets::why_unavailable(db, connection.provider_id)?;
+    let readiness = Readiness::of(&connection, unavailable.as_deref());
+    Ok(ConnectionSeen {
+        connection,
+        readiness,
+    })
+}

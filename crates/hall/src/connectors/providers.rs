@@ -1,0 +1,280 @@
+//! Provider instances: making, naming and removing them, and the scripted one that every
+//! installation has. Source: contract 5.3.
+
+use std::collections::HashMap;
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    callers::{Caller, Gate, Owner, OwnerInteractive},
+    connectors::{
+        Refused,
+        providers::{Provider, ProviderChange, ProviderType},
+        rehearsal,
+        told::ProviderChanged,
+        toolkits::Toolkit,
+    },
+    events::Event,
+    ids::{AuthorId, ProviderId},
+    limits::connectors as limits,
+    outcome::Invalid,
+    text::Check,
+};
+use guildhall_store::{
+    Rx, Seen, Tx,
+    connectors::{connections, operations, providers as rows, toolkits as toolkit_rows},
+};
+use guildhall_world::seal::Seal;
+
+use super::toolkits;
+use crate::{Hall, callers, repeats::Once};
+
+/// An instance with its toolkits.
+#[derive(Clone, Debug)]
+pub struct ProviderSeen {
+    /// The instance.
+    pub provider: Provider,
+    /// Its toolkits in the order they were put.
+    pub toolkits: Vec<Toolkit>,
+}
+
+impl Hall {
+    /// All instances in the order they were made.
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub async fn connector_providers(&self, _by: &Owner) -> Result<Seen<Vec<ProviderSeen>>> {
+        self.store()
+            .read(|db| {
+                let mut toolkits: HashMap<ProviderId, Vec<Toolkit>> = HashMap::new();
+                for (provider, toolkit) in toolkit_rows::all(db)? {
+                    toolkits.entry(provider).or_default().push(toolkit);
+                }
+                let seen = rows::all(db)?.into_iter().map(|provider| ProviderSeen {
+                    toolkits: toolkits.remove(&provider.id).unwrap_or_default(),
+                    provider,
+                });
+                Ok(seen.collect())
+            })
+            .await
+    }
+
+    /// Makes an instance, which has no toolkits yet.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`], also for one more than may be.
+    pub async fn make_connector_provider(
+        &self,
+        by: &OwnerInteractive,
+        (provider_type, label): (ProviderType, &str),
+        once: Once<ProviderSeen>,
+    ) -> Result<ProviderSeen> {
+        let label = checked(label)?;
+        if provider_type == ProviderType::Rehearsal {
+            return Err(Refusal::field("type", "must be openapi or mcp").into());
+        }
+        let (by, now) = (*by.caller(), self.now());
+        let provider = Provider {
+            id: Self::new_id(ProviderId::from_bytes),
+            provider_type,
+            label,
+            unavailable: None,
+            generation: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &by, now)?;
+                once.run(tx, now, |tx| {
+                    if rows::count(tx)? >= limits::PROVIDERS_MAX {
+                        let most = limits::PROVIDERS_MAX;
+                        let problem = format!("there are {most} instances, and no more may be");
+                        return Err(Refusal::Validation(Invalid::form(problem)).into());
+                    }
+                    rows::insert(tx, &provider)?;
+                    tell(
+                        tx,
+                        &provider,
+                        ProviderChange::Created,
+                        (Some(by.author), now),
+                    )?;
+                    Ok(ProviderSeen {
+                        provider,
+                        toolkits: Vec::new(),
+                    })
+                })
+            })
+            .await
+    }
+
+    /// Gives an instance another label, which changes nothing of what it is: its generation stays.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`], [`Refused::ProviderNotFound`], [`Refused::ProviderFixed`].
+    pub async fn change_connector_provider(
+        &self,
+        by: &OwnerInteractive,
+        id: Option<ProviderId>,
+        label: Option<String>,
+    ) -> Result<ProviderSeen> {
+        let label = label.map(|label| checked(&label)).transpose()?;
+        let (by, now) = (*by.caller(), self.now());
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &by, now)?;
+                let mut provider = changeable(tx, id)?;
+                if let Some(label) = label.filter(|label| *label != provider.label) {
+                    provider.label = label;
+                    provider.updated_at = now;
+                    rows::update(tx, &provider)?;
+                    tell(
+                        tx,
+                        &provider,
+                        ProviderChange::Updated,
+                        (Some(by.author), now),
+                    )?;
+                }
+                let toolkits = toolkit_rows::of_provider(tx, provider.id)?;
+                Ok(ProviderSeen { provider, toolkits })
+            })
+            .await
+    }
+
+    /// Removes an instance with its toolkits and secrets.
+    ///
+    /// # Errors
+    /// [`Refused::ProviderNotFound`], [`Refused::ProviderFixed`], [`Refused::ProviderInUse`].
+    pub async fn remove_connector_provider(
+        &self,
+        by: &OwnerInteractive,
+        id: Option<ProviderId>,
+    ) -> Result<()> {
+        let (by, now) = (*by.caller(), self.now());
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &by, now)?;
+                let mut provider = changeable(tx, id)?;
+                if connections::live(tx, provider.id, None)? > 0 {
+                    return Err(Refused::ProviderInUse.into());
+                }
+                connections::forget_clients(tx, provider.id, None)?;
+                rows::remove(tx, provider.id)?;
+                provider.generation += 1;
+                tell(
+                    tx,
+                    &provider,
+                    ProviderChange::Removed,
+                    (Some(by.author), now),
+                )
+            })
+            .await
+    }
+}
+
+/// Makes the scripted instance where there is none, and says of every other one whether its
+/// secrets can still be read.
+pub(crate) fn found(tx: &mut Tx<'_>, seal: &Seal, now: Moment) -> Result<()> {
+    let all = rows::all(tx)?;
+    let is_scripted = |it: &Provider| it.provider_type == ProviderType::Rehearsal;
+    if !all.iter().any(is_scripted) {
+        add_rehearsal(tx, now)?;
+    }
+    for mut provider in all {
+        let unavailable = why_unavailable(tx, seal, provider.id)?;
+        if unavailable != provider.unavailable {
+            provider.unavailable = unavailable;
+            provider.updated_at = now;
+            rows::update(tx, &provider)?;
+            tell(tx, &provider, ProviderChange::Updated, (None, now))?;
+        }
+    }
+    Ok(())
+}
+
+fn add_rehearsal(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+    let Some(toolkit) = rehearsal::toolkit() else {
+        return Ok(());
+    };
+    let provider = Provider {
+        id: Hall::new_id(ProviderId::from_bytes),
+        provider_type: ProviderType::Rehearsal,
+        label: rehearsal::LABEL.to_owned(),
+        unavailable: None,
+        generation: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    let listed = rehearsal::operations().operations;
+    rows::insert(tx, &provider)?;
+    toolkit_rows::put(tx, provider.id, &toolkit, &toolkits::words(&listed))?;
+    // No event: whoever could hear of it reads the instances when they first look.
+    operations::replace(tx, provider.id, &toolkit.slug, &listed)
+}
+
+/// The instance, if there is one that may be changed.
+pub(super) fn changeable(db: &Rx<'_>, id: Option<ProviderId>) -> Result<Provider> {
+    let provider = existing(db, id)?;
+    match provider.provider_type {
+        ProviderType::Rehearsal => Err(Refused::ProviderFixed.into()),
+        ProviderType::Openapi | ProviderType::Mcp => Ok(provider),
+    }
+}
+
+pub(super) fn existing(db: &Rx<'_>, id: Option<ProviderId>) -> Result<Provider> {
+    let found = id.map(|id| rows::find(db, id)).transpose()?.flatten();
+    Ok(found.ok_or(Refused::ProviderNotFound)?)
+}
+
+/// Counts a change of an instance's toolkits or secrets, and tells of it.
+pub(super) fn raise(
+    tx: &mut Tx<'_>,
+    seal: &Seal,
+    mut provider: Provider,
+    change: ProviderChange,
+    (by, now): (Option<&Caller>, Moment),
+) -> Result<Provider> {
+    provider.generation += 1;
+    provider.updated_at = now;
+    provider.unavailable = why_unavailable(tx, seal, provider.id)?;
+    rows::update(tx, &provider)?;
+    tell(tx, &provider, change, (by.map(|by| by.author), now))?;
+    Ok(provider)
+}
+
+fn tell(
+    tx: &mut Tx<'_>,
+    provider: &Provider,
+    change: ProviderChange,
+    (by, now): (Option<AuthorId>, Moment),
+) -> Result<()> {
+    let event = Event::ConnectorProviderChanged(ProviderChanged {
+        provider_instance_id: provider.id,
+        generation: provider.generation,
+        change,
+    });
+    tx.append(now, by, &event)?;
+    Ok(())
+}
+
+/// Why an instance cannot be used: a secret of it was sealed with a key that is lost.
+fn why_unavailable(db: &Rx<'_>, seal: &Seal, id: ProviderId) -> Result<Option<String>> {
+    for toolkit in toolkit_rows::of_provider(db, id)? {
+        if toolkit.has_credential && toolkits::credential(db, seal, id, &toolkit.slug)?.is_none() {
+            return Ok(Some(format!(
+                "The client secret of {} can no longer be read; save it again.",
+                toolkit.display_name
+            )));
+        }
+    }
+    Ok(None)
+}
+
+fn checked(label: &str) -> Result<String, Refusal> {
+    let label = label.trim().to_owned();
+    let mut check = Check::new();
+    let range = limits::CONNECTOR_LABEL_CHARS;
+    check.chars("label", &label, *range.start(), *range.end());
+    check.one_line("label", &label);
+    check.done()?;
+    Ok(label)
+}

@@ -1,0 +1,303 @@
+//! Reviews and grants: the owner looks at what a connection can do, and says who may do it.
+//! Source: contract 5.5.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    agents::Agent,
+    callers::{Gate, Owner, OwnerInteractive},
+    connectors::{
+        Refused,
+        connections::{Connection, Lifecycle, Readiness},
+        reviews::{Grant, Review, Selection},
+        revisions::{Identity, Revision},
+        told::GrantsChanged,
+    },
+    events::Event,
+    ids::{AgentId, AuthorId, ConnectorConnectionId, OperationRevisionId, ReviewId, SessionId},
+    limits::connectors::CONNECTOR_REVIEW_TTL_S,
+    outcome::Thing,
+};
+use guildhall_store::{
+    Rx, Seen, Tx, agents,
+    connectors::{connections, grants, overrides, reviews, revisions},
+    sessions,
+};
+
+use super::facts;
+use crate::{Hall, approvals, callers, repeats::Once};
+
+/// Seconds a review stays after its time, so that who comes too late is told so: a day.
+const KEPT_S: i64 = 24 * 3_600;
+
+/// What the owner is shown.
+#[derive(Clone, Debug)]
+pub struct Reviewed {
+    /// The review.
+    pub id: ReviewId,
+    /// The connection.
+    pub connection: Connection,
+    /// Whether it can be used.
+    pub readiness: Readiness,
+    /// What it can do, in the order in which it was first seen.
+    pub operations: Vec<Revision>,
+    /// To whom it can be granted.
+    pub agents: Vec<Agent>,
+    /// What is granted now.
+    pub granted: Granted,
+    /// Until when the review can be applied.
+    pub expires_at: Moment,
+}
+
+/// What is granted with a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// To single agents, in the order they were registered.
+    pub grants: Vec<(AgentId, Vec<OperationRevisionId>)>,
+    /// To every agent.
+    pub every_agent: Vec<OperationRevisionId>,
+}
+
+impl Granted {
+    fn of(grants: Vec<Grant>) -> Self {
+        let mut found = Self::default();
+        for Grant {
+            agent_id,
+            revision_id,
+        } in grants
+        {
+            match (agent_id, found.grants.last_mut()) {
+                (None, _) => found.every_agent.push(revision_id),
+                (Some(agent), Some((last, revisions))) if agent == *last => {
+                    revisions.push(revision_id);
+                }
+                (Some(agent), _) => found.grants.push((agent, vec![revision_id])),
+            }
+        }
+        found
+    }
+}
+
+impl Hall {
+    /// Lists what a connection can do, for the owner to grant from; the revisions of what was
+    /// not seen before are written.
+    ///
+    /// # Errors
+    /// [`Refused::ConnectionNotFound`], [`Refused::Disconnected`], [`Refused::CatalogIncomplete`],
+    /// [`Refused::ToolkitUnreachable`], [`Refused::OperationsUnsupported`].
+    ///
+    /// Source: contract 5.5.
+    pub async fn review_connection(
+        &self,
+        by: &OwnerInteractive,
+        id: ConnectorConnectionId,
+        once: Once<Reviewed>,
+    ) -> Result<Reviewed> {
+        let caller = *by.caller();
+        let (peek, now) = (once.peek(), self.now());
+        self.store()
+            .read(move |db| {
+                peek.check(db, now)?;
+                open_connection(db, id).map(|_| ())
+            })
+            .await?;
+        self.list_anew(id).await?;
+        let now = self.now();
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &caller, now)?;
+                once.run(tx, now, |tx| {
+                    let (connection, provider) = open_connection(tx, id)?;
+                    reviews::drop_over(tx, now.plus_seconds(-KEPT_S))?;
+                    let operations = shown(tx, &connection, now)?;
+                    let review = Review {
+                        id: Hall::new_id(ReviewId::from_bytes),
+                        connection_id: id,
+                        provider_id: connection.provider_id,
+                        toolkit: connection.toolkit.clone(),
+                        generation: provider.generation,
+                        shown: operations
+                            .iter()
+                            .map(|revision| (revision.id, revision.identity.clone()))
+                            .collect(),
+                        expires_at: now.plus_seconds(CONNECTOR_REVIEW_TTL_S),
+                        applied_at: None,
+                    };
+                    reviews::insert(tx, &review)?;
+                    Ok(Reviewed {
+                        id: review.id,
+                        readiness: Readiness::of(&connection, provider.unavailable.as_deref()),
+                        connection,
+                        operations,
+                        agents: agents::list(tx, false)?,
+                        granted: Granted::of(grants::of_connection(tx, id)?),
+                        expires_at: review.expires_at,
+                    })
+                })
+            })
+            .await
+    }
+
+    /// Puts `selection` in the place of all that was granted with the review's connection, and
+    /// settles what agents asked for there.
+    ///
+    /// # Errors
+    /// [`Refused::ReviewNotFound`], [`Refused::Disconnected`], and those of
+    /// [`Review::may_apply`].
+    ///
+    /// Source: contract 5.5.
+    pub async fn apply_review(
+        &self,
+        by: &OwnerInteractive,
+        id: ReviewId,
+        selection: Selection,
+        once: Once<Granted>,
+    ) -> Result<Granted> {
+        let (caller, now) = (*by.caller(), self.now());
+        let digests = self.inner.digests.clone();
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &caller, now)?;
+                once.run(tx, now, |tx| {
+                    let review = reviews::by_id(tx, id)?.ok_or(Refused::ReviewNotFound)?;
+                    let (connection, provider) = open_connection(tx, review.connection_id)?;
+                    let listed = facts::listed(tx, review.provider_id, &review.toolkit)?;
+                    let listed: BTreeSet<Identity> =
+                        listed.into_iter().map(|(identity, _)| identity).collect();
+                    let known = agents::list(tx, false)?.into_iter().map(|agent| agent.id);
+                    let known: BTreeSet<AgentId> = known.collect();
+                    review.may_apply(&selection, provider.generation, &listed, &known, now)?;
+                    let before = grants::holders(tx, connection.id)?;
+                    grants::replace(tx, connection.id, &selection)?;
+                    reviews::apply(tx, id, now)?;
+                    let granted = grants::of_connection(tx, connection.id)?;
+                    let count = u32::try_from(granted.len()).unwrap_or(u32::MAX);
+                    connections::set_grant_count(tx, connection.id, count)?;
+                    tell(tx, connection.id, before, caller.author, now)?;
+                    for agent in grants::holders(tx, connection.id)? {
+                        let toolkit = connection.toolkit.as_str();
+                        approvals::settle_access(tx, &digests, (agent, toolkit), &caller, now)?;
+                    }
+                    Ok(Granted::of(granted))
+                })
+            })
+            .await
+    }
+
+    /// What is granted with a connection.
+    ///
+    /// # Errors
+    /// [`Refused::ConnectionNotFound`].
+    pub async fn connector_grants(
+        &self,
+        by: &Owner,
+        id: ConnectorConnectionId,
+    ) -> Result<Seen<Granted>> {
+        let _ = by;
+        self.store()
+            .read(move |db| {
+                facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
+                Ok(Granted::of(grants::of_connection(db, id)?))
+            })
+            .await
+    }
+
+    /// Says whether a session's agent may use a connection in it: it only narrows what is
+    /// granted, and `None` takes back what was said.
+    ///
+    /// # Errors
+    /// `NotFound` of the session, [`Refused::ConnectionNotFound`].
+    ///
+    /// Source: contract 5.5.
+    pub async fn set_session_connection(
+        &self,
+        by: &OwnerInteractive,
+        session: SessionId,
+        connection: ConnectorConnectionId,
+        on: Option<bool>,
+    ) -> Result<()> {
+        let (caller, now) = (*by.caller(), self.now());
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &caller, now)?;
+                sessions::agent(tx, session)?.ok_or(Refusal::NotFound(Thing::Session))?;
+                facts::connection(tx, connection)?.ok_or(Refused::ConnectionNotFound)?;
+                overrides::set(tx, session, connection, on)?;
+                let holders = grants::holders(tx, connection)?;
+                tell(tx, connection, holders, caller.author, now)
+            })
+            .await
+    }
+}
+
+/// A connection that is not disconnected, with its instance.
+fn open_connection(
+    db: &Rx<'_>,
+    id: ConnectorConnectionId,
+) -> Result<(
+    Connection,
+    guildhall_domain::connectors::providers::Provider,
+)> {
+    let found = facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
+    if found.0.lifecycle == Lifecycle::Disconnected {
+        return Err(Refused::Disconnected.into());
+    }
+    Ok(found)
+}
+
+/// The revisions of what a connection's service lists now; those that are new are written.
+fn shown(tx: &mut Tx<'_>, connection: &Connection, now: Moment) -> Result<Vec<Revision>> {
+    let listed = facts::listed(tx, connection.provider_id, &connection.toolkit)?;
+    let Some((first, _)) = listed.first() else {
+        return Err(Refused::OperationsUnsupported.into());
+    };
+    let version = first.toolkit_version.clone();
+    let known = |tx: &Tx<'_>| -> Result<BTreeMap<Identity, Revision>> {
+        let found =
+            revisions::of_version(tx, connection.provider_id, &connection.toolkit, &version)?;
+        let named = found
+            .into_iter()
+            .map(|revision| (revision.identity.clone(), revision));
+        Ok(named.collect())
+    };
+    let mut before = known(tx)?;
+    let mut shown = Vec::with_capacity(listed.len());
+    for (identity, operation) in listed {
+        if let Some(revision) = before.remove(&identity) {
+            shown.push(revision);
+            continue;
+        }
+        let revision = Revision {
+            id: Hall::new_id(OperationRevisionId::from_bytes),
+            identity,
+            title: operation.title,
+            description: operation.description,
+            input_schema: operation.input_schema,
+            discovered_at: now,
+        };
+        revisions::add(tx, &revision)?;
+        shown.push(revision);
+    }
+    Ok(shown)
+}
+
+/// Tells of what is granted with a connection now.
+fn tell(
+    tx: &mut Tx<'_>,
+    connection_id: ConnectorConnectionId,
+    agents_before: Vec<AgentId>,
+    by: AuthorId,
+    now: Moment,
+) -> Result<()> {
+    let granted = grants::of_connection(tx, connection_id)?;
+    let revisions: BTreeSet<_> = granted.iter().map(|grant| grant.revision_id).collect();
+    let event = Event::ConnectorGrantsChanged(GrantsChanged {
+        connection_id,
+        agent_ids: grants::holders(tx, connection_id)?,
+        revision_count: u32::try_from(revisions.len()).unwrap_or(u32::MAX),
+        agents_before,
+    });
+    tx.append(now, Some(by), &event)?;
+    Ok(())
+}

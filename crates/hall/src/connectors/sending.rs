@@ -1,0 +1,130 @@
+//! Sending: the way of one attempt to its service, with the account's credentials.
+//! Source: contract 5.6.
+
+use std::time::Duration;
+
+use guildhall_domain::{
+    Result,
+    connectors::{
+        Refused,
+        connections::{Readiness, ReadinessState},
+        executions::Ask,
+        operations::Operation,
+        sent::Sent,
+        toolkits::Toolkit,
+    },
+    ids::{ConnectorConnectionId, LogicalOperationId},
+};
+use guildhall_store::connectors::{operations, revisions, toolkits};
+use guildhall_world::connectors::{Credentials, Sending as OnItsWay};
+use serde_json::{Map, Value};
+
+use super::facts;
+use crate::Hall;
+
+/// What an attempt is sent with.
+pub(super) struct Sending {
+    toolkit: Toolkit,
+    operation: Operation,
+    credentials: Credentials,
+}
+
+impl Hall {
+    /// Gets ready what an attempt needs; a token may be renewed, but nothing of the operation is
+    /// sent yet.
+    ///
+    /// # Errors
+    /// [`Refused::TargetNotFound`], [`Refused::RevisionMismatch`], [`Refused::NotExecutable`].
+    pub(super) async fn prepare_sending(&self, ask: &Ask) -> Result<Sending> {
+        let (id, revision) = (ask.connection_id, ask.revision_id);
+        let credentials = self.connector_credentials(id).await?;
+        let found = self.store().read(move |db| {
+            let (connection, provider) =
+                facts::connection(db, id)?.ok_or(Refused::TargetNotFound)?;
+            let revision = revisions::by_id(db, revision)?.ok_or(Refused::TargetNotFound)?;
+            let (provider_id, toolkit) = (connection.provider_id, &connection.toolkit);
+            let slug = &revision.identity.operation_slug;
+            let operation = operations::find(db, provider_id, toolkit, slug)?;
+            let found = toolkits::find(db, provider_id, toolkit)?.zip(operation);
+            let readiness = Readiness::of(&connection, provider.unavailable.as_deref());
+            Ok((found.ok_or(Refused::RevisionMismatch)?, readiness))
+        });
+        let ((toolkit, operation), readiness) = found.await?.value;
+        let credentials = credentials.ok_or_else(|| Refused::NotExecutable(unusable(readiness)))?;
+        Ok(Sending {
+            toolkit,
+            operation,
+            credentials,
+        })
+    }
+
+    /// Sends an attempt. The key is the same in both attempts of an execution.
+    pub(super) async fn send_operation(
+        &self,
+        sending: Sending,
+        arguments: &Map<String, Value>,
+        (connection, id): (ConnectorConnectionId, LogicalOperationId),
+        within: Duration,
+    ) -> Sent {
+        let services = match self.services().await {
+            Ok(services) => services,
+            Err(error) => {
+                tracing::error!(?error, "there is no way to services");
+                return Sent::NotSent {
+                    message: "There is no way to the service from here.".to_owned(),
+                };
+            }
+        };
+        let key = format!("guildhall:{id}");
+        let one = OnItsWay {
+            toolkit: &sending.toolkit,
+            binding: &sending.operation.binding,
+            arguments,
+            credentials: &sending.credentials,
+            key: Some(&key),
+            within,
+        };
+        let sent = services.send(one).await;
+        if let Sent::Refused {
+            status: Some(401), ..
+        } = sent
+        {
+            let noted = self.connector_credentials_refused(connection, &sending.credentials);
+            if let Err(error) = noted.await {
+                tracing::warn!(?error, "that a service takes no credentials was not noted");
+            }
+        }
+        sent
+    }
+
+    /// Lists what a connection's service can do anew, where that is told by a live server.
+    ///
+    /// # Errors
+    /// [`Refused::ConnectionNotFound`], [`Refused::CatalogIncomplete`],
+    /// [`Refused::ToolkitUnreachable`].
+    pub(super) async fn list_anew(&self, id: ConnectorConnectionId) -> Result<()> {
+        let found = self.store().read(move |db| {
+            let (connection, _) = facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
+            Ok((connection.provider_id, connection.toolkit))
+        });
+        let (provider, toolkit) = found.await?.value;
+        let credentials = self.connector_credentials(id).await?;
+        let credentials = credentials.unwrap_or(Credentials::None);
+        self.relist_toolkit(provider, toolkit, &credentials).await
+    }
+}
+
+/// Why a connection without credentials cannot be used.
+fn unusable(readiness: Readiness) -> Readiness {
+    match readiness.state {
+        ReadinessState::Ready => Readiness {
+            state: ReadinessState::NeedsYou,
+            reason: Some("Its credentials cannot be used.".to_owned()),
+            fix: Some("Reconnect it and sign in again.".to_owned()),
+        },
+        ReadinessState::Paused
+        | ReadinessState::NeedsYou
+        | ReadinessState::Unavailable
+        | ReadinessState::Gone => readiness,
+    }
+}

@@ -1,0 +1,224 @@
+//! Reviews of connections, and what is granted by them.
+
+use axum::{Json, extract::State, http::StatusCode};
+use guildhall_domain::{
+    callers::{Owner, OwnerInteractive},
+    connectors::reviews::Selection,
+    ids::{AgentId, ConnectorConnectionId, ReviewId},
+};
+use guildhall_hall::{
+    Hall,
+    connectors::{Accessible, Granted, Reviewed},
+};
+use guildhall_wire::{
+    connectors::connections::Connection,
+    connectors::reviews::{
+        AccessibleConnection, AccessibleConnections, AccessibleOperations, ApplyReview,
+        ConnectorGrant, ConnectorGrants, ConnectorReview, GrantableAgent, OpenReview,
+        SwitchConnection, SwitchedConnection,
+    },
+    errors::ErrorEnvelope,
+};
+
+use crate::{
+    answers::Read,
+    body::Body,
+    errors::ApiResult,
+    gates::By,
+    path::{Path, SessionPath},
+    query::{FromQuery, Params, Query},
+    repeats::Sent,
+};
+
+/// Lists what a connection can do now, for the owner to grant from. It can be applied for ten
+/// minutes.
+#[utoipa::path(post, path = "/api/connectors/connections/{id}/reviews", tag = "connectors", operation_id = "openConnectorReview",
+    params(("id" = String, Path, description = "The connection")),
+    responses((status = 201, body = ConnectorReview),
+        (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "CONNECTION_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "CONNECTION_DISCONNECTED, CATALOG_INCOMPLETE", body = ErrorEnvelope),
+        (status = 422, description = "OPERATIONS_UNSUPPORTED, TOOLKIT_UNREACHABLE", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner-interactive"))))]
+pub async fn open(
+    State(hall): State<Hall>,
+    By(by): By<OwnerInteractive>,
+    Path(id): Path<ConnectorConnectionId>,
+    Sent { repeat, .. }: Sent<OpenReview>,
+) -> ApiResult<(StatusCode, Json<ConnectorReview>)> {
+    let once =
+        repeat.answering(|reviewed: &Reviewed| (StatusCode::CREATED, review(reviewed.clone())));
+    let reviewed = hall.review_connection(&by, id, once).await?;
+    Ok((StatusCode::CREATED, Json(review(reviewed))))
+}
+
+/// Puts what is granted in the place of all that was granted with the connection of a review.
+///
+/// Agents that asked for access to the service and are granted something of it have their answer.
+#[utoipa::path(post, path = "/api/connectors/reviews/{id}/apply", tag = "connectors", operation_id = "applyConnectorReview",
+    params(("id" = String, Path, description = "The review")),
+    request_body = ApplyReview,
+    responses((status = 200, body = ConnectorGrants),
+        (status = 400, description = "VALIDATION_FAILED, INVALID_SELECTION", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "REVIEW_NOT_FOUND, CONNECTION_NOT_FOUND", body = ErrorEnvelope),
+        (status = 409, description = "CONNECTION_DISCONNECTED, REVIEW_STALE", body = ErrorEnvelope),
+        (status = 410, description = "REVIEW_EXPIRED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner-interactive"))))]
+pub async fn apply(
+    State(hall): State<Hall>,
+    By(by): By<OwnerInteractive>,
+    Path(id): Path<ReviewId>,
+    Sent { ask, repeat }: Sent<ApplyReview>,
+) -> ApiResult<Json<ConnectorGrants>> {
+    let once = repeat.answering(|granted: &Granted| (StatusCode::OK, grants(granted.clone())));
+    let granted = hall
+        .apply_review(&by, id, Selection::from(ask), once)
+        .await?;
+    Ok(Json(grants(granted)))
+}
+
+/// What is granted with a connection.
+#[utoipa::path(get, path = "/api/connectors/connections/{id}/grants", tag = "connectors", operation_id = "getConnectorGrants",
+    params(("id" = String, Path, description = "The connection")),
+    responses((status = 200, body = ConnectorGrants),
+        (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "CONNECTION_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner"))))]
+pub async fn granted(
+    State(hall): State<Hall>,
+    By(by): By<Owner>,
+    Path(id): Path<ConnectorConnectionId>,
+) -> ApiResult<Read<ConnectorGrants>> {
+    Ok(Read(hall.connector_grants(&by, id).await?.map(grants)))
+}
+
+/// Says whether a session's agent may use a connection in it. It only narrows what is granted.
+#[utoipa::path(put, path = "/api/sessions/{id}/connections/{connectionId}", tag = "connectors", operation_id = "switchSessionConnection",
+    params(("id" = String, Path, description = "The session"),
+        ("connectionId" = String, Path, description = "The connection")),
+    request_body = SwitchConnection,
+    responses((status = 200, body = SwitchedConnection),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND, CONNECTION_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner-interactive"))))]
+pub async fn switch(
+    State(hall): State<Hall>,
+    By(by): By<OwnerInteractive>,
+    SessionPath(session_id): SessionPath,
+    Path((_named, connection_id)): Path<(String, ConnectorConnectionId)>,
+    Body(SwitchConnection { on }): Body<SwitchConnection>,
+) -> ApiResult<Json<SwitchedConnection>> {
+    hall.set_session_connection(&by, session_id, connection_id, on)
+        .await?;
+    Ok(Json(SwitchedConnection {
+        session_id,
+        connection_id,
+        on,
+    }))
+}
+
+/// Whose access is asked for.
+pub struct OfAgent(AgentId);
+
+impl FromQuery for OfAgent {
+    fn read(params: &mut Params) -> Self {
+        let agent = params.text("agentId");
+        if agent.is_none() {
+            params.fail::<()>("agentId", "must be there");
+        }
+        Self(AgentId::named(&agent.unwrap_or_default()))
+    }
+}
+
+/// The connections with which an agent may run something.
+#[utoipa::path(get, path = "/api/connectors/accessible", tag = "connectors", operation_id = "listAccessibleConnections",
+    params(("agentId" = String, Query, description = "The agent")),
+    responses((status = 200, body = AccessibleConnections),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "AGENT_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner"))))]
+pub async fn accessible(
+    State(hall): State<Hall>,
+    By(by): By<Owner>,
+    Query(OfAgent(agent)): Query<OfAgent>,
+) -> ApiResult<Read<AccessibleConnections>> {
+    let seen = hall.connector_accessible(&by, agent).await?;
+    Ok(Read(seen.map(connections)))
+}
+
+/// What an agent may run with a connection, as the service lists it now.
+#[utoipa::path(get, path = "/api/connectors/accessible/{id}/operations", tag = "connectors", operation_id = "listAccessibleOperations",
+    params(("id" = String, Path, description = "The connection"),
+        ("agentId" = String, Query, description = "The agent")),
+    responses((status = 200, body = AccessibleOperations),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "AGENT_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner"))))]
+pub async fn operations(
+    State(hall): State<Hall>,
+    By(by): By<Owner>,
+    Path(id): Path<ConnectorConnectionId>,
+    Query(OfAgent(agent)): Query<OfAgent>,
+) -> ApiResult<Read<AccessibleOperations>> {
+    let seen = hall.connector_accessible(&by, agent).await?;
+    Ok(Read(seen.map(|all| operations_of(all, id))))
+}
+
+pub(crate) fn connections(all: Vec<Accessible>) -> AccessibleConnections {
+    let one = |one: Accessible| AccessibleConnection {
+        connection_id: one.connection.id,
+        toolkit: one.connection.toolkit,
+        label: one.connection.label,
+        operation_count: one.operations.len(),
+    };
+    AccessibleConnections {
+        connections: all.into_iter().map(one).collect(),
+    }
+}
+
+/// What can be run with one connection; nothing with one that is not among them.
+pub(crate) fn operations_of(
+    all: Vec<Accessible>,
+    id: ConnectorConnectionId,
+) -> AccessibleOperations {
+    let found = all.into_iter().find(|one| one.connection.id == id);
+    let operations = found.map(|one| one.operations).unwrap_or_default();
+    AccessibleOperations {
+        operations: operations.into_iter().map(Into::into).collect(),
+    }
+}
+
+fn grants(granted: Granted) -> ConnectorGrants {
+    let one = |(agent_id, operation_revision_ids)| ConnectorGrant {
+        agent_id,
+        operation_revision_ids,
+    };
+    ConnectorGrants {
+        grants: granted.grants.into_iter().map(one).collect(),
+        every_agent: granted.every_agent,
+    }
+}
+
+fn review(reviewed: Reviewed) -> ConnectorReview {
+    let granted = grants(reviewed.granted);
+    ConnectorReview {
+        review_id: reviewed.id,
+        connection: Connection::new(reviewed.connection, reviewed.readiness),
+        operations: reviewed.operations.into_iter().map(Into::into).collect(),
+        agents: reviewed
+            .agents
+            .into_iter()
+            .map(|agent| GrantableAgent {
+                id: agent.id,
+                name: agent.name,
+            })
+            .collect(),
+        current_grants: granted.grants,
+        every_agent: granted.every_agent,
+        expires_at: reviewed.expires_at,
+    }
+}

@@ -1,0 +1,242 @@
+//! Connections: external accounts that are signed in. Their credentials are kept sealed; sealing
+//! and opening them is `hall::connectors`.
+
+use guildhall_domain::{
+    Moment, Result,
+    connectors::{
+        connections::{AccountStatus, Cleanup, Connection, Lifecycle},
+        toolkits::Slug,
+    },
+    ids::{ConnectorConnectionId, ProviderId},
+};
+use rusqlite::Row;
+
+use super::toolkits::slug_at;
+use crate::{
+    Rx, Tx,
+    rows::{count, id, maybe_moment, moment, word, word_of},
+};
+
+/// A connection with what is secret of it.
+#[derive(Clone)]
+pub struct Kept {
+    /// The connection.
+    pub connection: Connection,
+    /// Its credentials, sealed; `None` once it is disconnected.
+    pub credentials: Option<Vec<u8>>,
+    /// When the token among them ends.
+    pub credentials_end: Option<Moment>,
+}
+
+const CONNECTION: &str = "id, provider_id, toolkit, label, account_label, lifecycle,
+    account_status, enabled, external_cleanup, grant_count, created_at, updated_at, credentials,
+    credentials_end";
+
+/// The connection with this id.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn find(db: &Rx<'_>, id: ConnectorConnectionId) -> Result<Option<Kept>> {
+    db.first(
+        &format!("SELECT {CONNECTION} FROM connector_connections WHERE id = $1"),
+        [id.as_bytes()],
+        read,
+    )
+}
+
+/// All connections, the oldest first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn all(db: &Rx<'_>) -> Result<Vec<Connection>> {
+    db.all(
+        &format!("SELECT {CONNECTION} FROM connector_connections ORDER BY id"),
+        (),
+        |row| read(row).map(|kept| kept.connection),
+    )
+}
+
+/// Those whose credentials were being given back.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn to_clean(db: &Rx<'_>) -> Result<Vec<Kept>> {
+    db.all(
+        &format!(
+            "SELECT {CONNECTION} FROM connector_connections WHERE external_cleanup = 'pending'
+             ORDER BY id"
+        ),
+        (),
+        read,
+    )
+}
+
+/// How many connections that are not disconnected go through an instance, or through one toolkit
+/// of it.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn live(db: &Rx<'_>, provider: ProviderId, toolkit: Option<&Slug>) -> Result<u64> {
+    let found = db.first(
+        "SELECT COUNT(*) FROM connector_connections
+         WHERE provider_id = $1 AND ($2 IS NULL OR toolkit = $2) AND lifecycle <> 'disconnected'",
+        (provider.as_bytes(), toolkit.map(Slug::as_str)),
+        |row| count(row, 0),
+    )?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Adds a connection.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
+    let connection = &kept.connection;
+    tx.run(
+        "INSERT INTO connector_connections (id, provider_id, toolkit, label, account_label,
+           lifecycle, account_status, enabled, external_cleanup, grant_count, created_at,
+           updated_at, credentials, credentials_end)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        rusqlite::params![
+            connection.id.as_bytes(),
+            connection.provider_id.as_bytes(),
+            connection.toolkit.as_str(),
+            connection.label,
+            connection.account_label,
+            word_of(connection.lifecycle, &Lifecycle::WORDS),
+            word_of(connection.account_status, &AccountStatus::WORDS),
+            connection.enabled,
+            word_of(connection.external_cleanup, &Cleanup::WORDS),
+            connection.grant_count,
+            connection.created_at.as_millis(),
+            connection.updated_at.as_millis(),
+            kept.credentials,
+            kept.credentials_end.map(Moment::as_millis),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes all of a connection that can change, but for its count of grants, which
+/// [`set_grant_count`] writes.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn update(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
+    let connection = &kept.connection;
+    let before: Option<Option<Vec<u8>>> = tx.first(
+        "SELECT credentials FROM connector_connections WHERE id = $1",
+        [connection.id.as_bytes()],
+        |row| row.get(0),
+    )?;
+    let before = before.flatten();
+    if before.is_some() && before != kept.credentials {
+        tx.forget_pages();
+    }
+    tx.run(
+        "UPDATE connector_connections SET label = $1, account_label = $2, lifecycle = $3,
+           account_status = $4, enabled = $5, external_cleanup = $6, updated_at = $7,
+           credentials = $8, credentials_end = $9 WHERE id = $10",
+        rusqlite::params![
+            connection.label,
+            connection.account_label,
+            word_of(connection.lifecycle, &Lifecycle::WORDS),
+            word_of(connection.account_status, &AccountStatus::WORDS),
+            connection.enabled,
+            word_of(connection.external_cleanup, &Cleanup::WORDS),
+            connection.updated_at.as_millis(),
+            kept.credentials,
+            kept.credentials_end.map(Moment::as_millis),
+            connection.id.as_bytes(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Notes how many grants rest on a connection.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn set_grant_count(tx: &mut Tx<'_>, id: ConnectorConnectionId, grants: u32) -> Result<()> {
+    tx.run(
+        "UPDATE connector_connections SET grant_count = $1 WHERE id = $2",
+        (grants, id.as_bytes()),
+    )?;
+    Ok(())
+}
+
+/// Drops a connection.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn remove(tx: &mut Tx<'_>, id: ConnectorConnectionId) -> Result<()> {
+    tx.run(
+        "DELETE FROM connector_connections WHERE id = $1",
+        [id.as_bytes()],
+    )?;
+    Ok(())
+}
+
+/// The client that registered itself for a toolkit, sealed.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn client(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<Option<Vec<u8>>> {
+    db.first(
+        "SELECT client FROM connector_clients WHERE provider_id = $1 AND toolkit = $2",
+        (provider.as_bytes(), toolkit.as_str()),
+        |row| row.get(0),
+    )
+}
+
+/// Keeps the client that registered itself for a toolkit.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn put_client(
+    tx: &mut Tx<'_>,
+    (provider, toolkit): (ProviderId, &Slug),
+    sealed: &[u8],
+) -> Result<()> {
+    tx.run(
+        "INSERT OR REPLACE INTO connector_clients (provider_id, toolkit, client)
+         VALUES ($1, $2, $3)",
+        (provider.as_bytes(), toolkit.as_str(), sealed),
+    )?;
+    tx.forget_pages();
+    Ok(())
+}
+
+/// Forgets the clients of an instance, or of one toolkit of it.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn forget_clients(tx: &mut Tx<'_>, provider: ProviderId, toolkit: Option<&Slug>) -> Result<()> {
+    tx.run(
+        "DELETE FROM connector_clients WHERE provider_id = $1 AND ($2 IS NULL OR toolkit = $2)",
+        (provider.as_bytes(), toolkit.map(Slug::as_str)),
+    )?;
+    tx.forget_pages();
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
+    Ok(Kept {
+        connection: Connection {
+            id: id(row, 0, ConnectorConnectionId::from_bytes)?,
+            provider_id: id(row, 1, ProviderId::from_bytes)?,
+            toolkit: slug_at(row, 2)?,
+            label: row.get(3)?,
+            account_label: row.get(4)?,
+            lifecycle: word(row, 5, &Lifecycle::WORDS)?,
+            account_status: word(row, 6, &AccountStatus::WORDS)?,
+            enabled: row.get(7)?,
+            external_cleanup: word(row, 8, &Cleanup::WORDS)?,
+            grant_count: row.get(9)?,
+            created_at: moment(row, 10)?,
+            updated_at: moment(row, 11)?,
+        },
+        credentials: row.get(12)?,
+        credentials_end: maybe_moment(row, 13)?,
+    })
+}

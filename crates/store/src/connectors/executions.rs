@@ -1,0 +1,307 @@
+//! Executions and their attempts. What follows an attempt is `domain::connectors::attempts`.
+
+use guildhall_domain::{
+    Moment, Result,
+    approvals::Requester,
+    connectors::{
+        classification::Classification,
+        results::{Executed, Outcome},
+        told::{Status, Surface},
+        usage::{Attempt, UsageAsk},
+    },
+    ids::{AgentId, AuthorId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
+    repeats::Claim,
+};
+use rusqlite::{Row, ToSql, params_from_iter, types::ValueRef};
+
+use crate::{
+    Rx, Tx,
+    rows::{count, id, maybe_moment, moment, stored, word, word_of},
+};
+
+/// An execution as it begins.
+#[derive(Clone, Debug)]
+pub struct New {
+    /// Its id.
+    pub id: LogicalOperationId,
+    /// For which agent.
+    pub agent_id: AgentId,
+    /// With which account.
+    pub connection_id: ConnectorConnectionId,
+    /// Which operation.
+    pub revision_id: OperationRevisionId,
+    /// Where it was asked for.
+    pub surface: Surface,
+    /// What the operation does.
+    pub classification: Classification,
+    /// Who asked for it.
+    pub author_id: AuthorId,
+    /// Whose request it is.
+    pub requester: Requester,
+    /// Under which key.
+    pub claim: Option<Claim>,
+}
+
+/// An execution whose end is not known.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// What it began as.
+    pub new: New,
+    /// How many attempts were noted.
+    pub attempt_count: u8,
+    /// What the last of them came to, where that is known: its status and code.
+    pub last: Option<(Status, Option<String>)>,
+}
+
+/// Adds an execution without an attempt.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn insert(tx: &mut Tx<'_>, new: &New, now: Moment) -> Result<()> {
+    tx.run(
+        "INSERT INTO connector_executions (id, agent_id, connection_id, revision_id, surface,
+           classification, author_id, requester, claim, fingerprint, attempt_count, started_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)",
+        (
+            new.id.as_bytes(),
+            new.agent_id.as_bytes(),
+            new.connection_id.as_bytes(),
+            new.revision_id.as_bytes(),
+            word_of(new.surface, &Surface::WORDS),
+            word_of(new.classification, &Classification::WORDS),
+            new.author_id.as_bytes(),
+            new.requester.as_bytes(),
+            new.claim.map(|claim| claim.id),
+            new.claim.map(|claim| claim.fingerprint),
+            now.as_millis(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Notes that an attempt of an execution is about to be sent.
+///
+/// # Errors
+/// A fault when the engine refuses the row.
+pub fn begin(tx: &mut Tx<'_>, new: &New, attempt: u8, now: Moment) -> Result<()> {
+    tx.run(
+        "INSERT INTO connector_attempts (execution, attempt, agent_id, connection_id, requester,
+           started_at)
+         SELECT number, $1, agent_id, connection_id, requester, $2
+         FROM connector_executions WHERE id = $3",
+        (attempt, now.as_millis(), new.id.as_bytes()),
+    )?;
+    tx.run(
+        "UPDATE connector_executions SET attempt_count = $1 WHERE id = $2",
+        (attempt, new.id.as_bytes()),
+    )?;
+    Ok(())
+}
+
+/// Notes how an attempt ended.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn end_attempt(
+    tx: &mut Tx<'_>,
+    execution: LogicalOperationId,
+    attempt: u8,
+    outcome: &Outcome,
+    now: Moment,
+) -> Result<()> {
+    tx.run(
+        "UPDATE connector_attempts SET status = $1, code = $2, ended_at = $3
+         WHERE execution = (SELECT number FROM connector_executions WHERE id = $4)
+           AND attempt = $5 AND ended_at IS NULL",
+        (
+            word_of(outcome.status(), &Status::WORDS),
+            outcome.code(),
+            now.as_millis(),
+            execution.as_bytes(),
+            attempt,
+        ),
+    )?;
+    Ok(())
+}
+
+/// Notes what an execution came to. The key of one that was never sent is free again.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn end(
+    tx: &mut Tx<'_>,
+    execution: LogicalOperationId,
+    outcome: &Outcome,
+    now: Moment,
+) -> Result<()> {
+    let keeps_claim = outcome.status() != Status::Cancelled;
+    tx.run(
+        "UPDATE connector_executions SET status = $1, code = $2, message = $3, ended_at = $4,
+           claim = CASE WHEN $5 THEN claim END
+         WHERE id = $6 AND ended_at IS NULL",
+        (
+            word_of(outcome.status(), &Status::WORDS),
+            outcome.code(),
+            outcome.message(),
+            now.as_millis(),
+            keeps_claim,
+            execution.as_bytes(),
+        ),
+    )?;
+    Ok(())
+}
+
+const NEW: &str = "e.id, e.agent_id, e.connection_id, e.revision_id, e.surface, e.classification,
+    e.author_id, e.requester, e.claim, e.fingerprint, e.attempt_count";
+
+/// The executions whose end is not known, oldest first.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn open(db: &Rx<'_>) -> Result<Vec<Open>> {
+    db.all(
+        &format!(
+            "SELECT {NEW}, t.status, t.code
+             FROM connector_executions e LEFT JOIN connector_attempts t
+               ON t.execution = e.number AND t.attempt = e.attempt_count
+             WHERE e.ended_at IS NULL ORDER BY e.number"
+        ),
+        [],
+        |row| {
+            let claim: Option<[u8; 32]> = row.get(8)?;
+            let fingerprint: Option<[u8; 32]> = row.get(9)?;
+            Ok(Open {
+                new: New {
+                    id: id(row, 0, LogicalOperationId::from_bytes)?,
+                    agent_id: id(row, 1, AgentId::from_bytes)?,
+                    connection_id: id(row, 2, ConnectorConnectionId::from_bytes)?,
+                    revision_id: id(row, 3, OperationRevisionId::from_bytes)?,
+                    surface: word(row, 4, &Surface::WORDS)?,
+                    classification: word(row, 5, &Classification::WORDS)?,
+                    author_id: id(row, 6, AuthorId::from_bytes)?,
+                    requester: id(row, 7, Requester::from_bytes)?,
+                    claim: claim
+                        .zip(fingerprint)
+                        .map(|(id, fingerprint)| Claim { id, fingerprint }),
+                },
+                attempt_count: row.get(10)?,
+                last: match maybe_status(row, 11)? {
+                    None => None,
+                    Some(status) => Some((status, row.get(12)?)),
+                },
+            })
+        },
+    )
+}
+
+/// An execution that was asked for under a key.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// SHA-256 of the request's body.
+    pub fingerprint: [u8; 32],
+    /// What it came to, without its data; `None` while it is under way.
+    pub executed: Option<Executed>,
+}
+
+/// The execution that was asked for under this key since `not_before`.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_claim(db: &Rx<'_>, claim: &[u8; 32], not_before: Moment) -> Result<Option<Claimed>> {
+    db.first(
+        "SELECT fingerprint, id, attempt_count, status, code, message
+         FROM connector_executions WHERE claim = $1 AND started_at >= $2",
+        (claim, not_before.as_millis()),
+        |row| {
+            let executed = match maybe_status(row, 3)? {
+                None => None,
+                Some(status) => Some(Executed {
+                    id: id(row, 1, LogicalOperationId::from_bytes)?,
+                    attempt_count: row.get(2)?,
+                    outcome: Outcome::kept(status, row.get(4)?, row.get(5)?),
+                }),
+            };
+            Ok(Claimed {
+                fingerprint: row.get(0)?,
+                executed,
+            })
+        },
+    )
+}
+
+/// Frees a key that was used before `moment`.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn free_claim(tx: &mut Tx<'_>, claim: &[u8; 32], moment: Moment) -> Result<()> {
+    tx.run(
+        "UPDATE connector_executions SET claim = NULL WHERE claim = $1 AND started_at < $2",
+        (claim, moment.as_millis()),
+    )?;
+    Ok(())
+}
+
+/// Attempts, newest first; one more than asked for says that there are more.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn usage(db: &Rx<'_>, ask: &UsageAsk) -> Result<Vec<Attempt>> {
+    let agent = ask.agent.as_ref().map(AgentId::as_bytes);
+    let connection = ask.connection.as_ref().map(ConnectorConnectionId::as_bytes);
+    let requester = ask.requester.as_ref().map(Requester::as_bytes);
+    let before = ask.before.map(stored);
+    let mut narrowed: Vec<(&str, &dyn ToSql)> = Vec::new();
+    if let Some(agent) = &agent {
+        narrowed.push(("t.agent_id =", agent));
+    }
+    if let Some(connection) = &connection {
+        narrowed.push(("t.connection_id =", connection));
+    }
+    if let Some(requester) = &requester {
+        narrowed.push(("t.requester =", requester));
+    }
+    if let Some(before) = &before {
+        narrowed.push(("t.number <", before));
+    }
+    let conditions: Vec<String> = (1..)
+        .zip(&narrowed)
+        .map(|(place, (condition, _))| format!("{condition} ${place}"))
+        .collect();
+    let condition = match conditions.is_empty() {
+        true => String::new(),
+        false => format!("WHERE {}", conditions.join(" AND ")),
+    };
+    let more = ask.limit.saturating_add(1);
+    let last = narrowed.len() + 1;
+    let sql = format!(
+        "SELECT t.number, e.id, t.attempt, t.agent_id, t.connection_id, e.revision_id, e.surface,
+           e.classification, t.status, t.code, t.started_at, t.ended_at
+         FROM connector_attempts t JOIN connector_executions e ON e.number = t.execution
+         {condition} ORDER BY t.number DESC LIMIT ${last}"
+    );
+    let parameters = narrowed.iter().map(|(_, value)| *value);
+    let parameters = parameters.chain([&more as &dyn ToSql]);
+    db.all(&sql, params_from_iter(parameters), |row| {
+        Ok(Attempt {
+            number: count(row, 0)?,
+            logical_operation_id: id(row, 1, LogicalOperationId::from_bytes)?,
+            attempt: row.get(2)?,
+            agent_id: id(row, 3, AgentId::from_bytes)?,
+            connection_id: id(row, 4, ConnectorConnectionId::from_bytes)?,
+            revision_id: id(row, 5, OperationRevisionId::from_bytes)?,
+            surface: word(row, 6, &Surface::WORDS)?,
+            classification: word(row, 7, &Classification::WORDS)?,
+            status: maybe_status(row, 8)?,
+            code: row.get(9)?,
+            started_at: moment(row, 10)?,
+            ended_at: maybe_moment(row, 11)?,
+        })
+    })
+}
+
+fn maybe_status(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Status>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => word(row, column, &Status::WORDS).map(Some),
+    }
+}

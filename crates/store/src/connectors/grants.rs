@@ -1,0 +1,166 @@
+//! Grants: what agents may run with which account.
+
+use std::collections::HashMap;
+
+use guildhall_domain::{
+    Result,
+    connectors::{
+        reviews::{Grant, Selection},
+        revisions::Revision,
+    },
+    ids::{AgentId, ConnectorConnectionId, OperationRevisionId},
+};
+
+use super::revisions;
+use crate::{
+    Rx, Tx,
+    rows::{count, id, maybe_id},
+};
+
+/// Puts `selection` in the place of all that was granted with a connection.
+///
+/// # Errors
+/// A fault when the engine refuses a row.
+pub fn replace(
+    tx: &mut Tx<'_>,
+    connection: ConnectorConnectionId,
+    selection: &Selection,
+) -> Result<()> {
+    drop_of(tx, connection)?;
+    for (agent, revisions) in &selection.grants {
+        for revision in revisions {
+            tx.run(
+                "INSERT INTO connector_grants (connection_id, agent_id, revision_id)
+                 VALUES ($1, $2, $3)",
+                (connection.as_bytes(), agent.as_bytes(), revision.as_bytes()),
+            )?;
+        }
+    }
+    for revision in &selection.every_agent {
+        tx.run(
+            "INSERT INTO connector_every_agent (connection_id, revision_id) VALUES ($1, $2)",
+            (connection.as_bytes(), revision.as_bytes()),
+        )?;
+    }
+    Ok(())
+}
+
+/// Takes away all that is granted with a connection.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn drop_of(tx: &mut Tx<'_>, connection: ConnectorConnectionId) -> Result<()> {
+    tx.run(
+        "DELETE FROM connector_grants WHERE connection_id = $1",
+        [connection.as_bytes()],
+    )?;
+    tx.run(
+        "DELETE FROM connector_every_agent WHERE connection_id = $1",
+        [connection.as_bytes()],
+    )?;
+    Ok(())
+}
+
+/// What is granted with a connection, to agents that are not retired: those of single agents
+/// first, then those of every agent.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_connection(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<Vec<Grant>> {
+    db.all(
+        "SELECT 0 AS part, a.created_at AS place, g.agent_id, g.revision_id, v.number
+         FROM connector_grants g JOIN agents a ON a.id = g.agent_id
+           JOIN connector_revisions v ON v.id = g.revision_id
+         WHERE g.connection_id = $1 AND a.retired_at IS NULL
+         UNION ALL
+         SELECT 1, 0, NULL, e.revision_id, v.number
+         FROM connector_every_agent e JOIN connector_revisions v ON v.id = e.revision_id
+         WHERE e.connection_id = $1
+         ORDER BY 1, 2, 3, 5",
+        [connection.as_bytes()],
+        |row| {
+            Ok(Grant {
+                agent_id: maybe_id(row, 2, AgentId::from_bytes)?,
+                revision_id: id(row, 3, OperationRevisionId::from_bytes)?,
+            })
+        },
+    )
+}
+
+/// How many grants rest on each connection that has any.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn counts(db: &Rx<'_>) -> Result<HashMap<ConnectorConnectionId, u32>> {
+    let counted = db.all(
+        "SELECT connection_id, COUNT(*) FROM
+           (SELECT g.connection_id FROM connector_grants g JOIN agents a ON a.id = g.agent_id
+            WHERE a.retired_at IS NULL
+            UNION ALL SELECT connection_id FROM connector_every_agent)
+         GROUP BY connection_id",
+        [],
+        |row| {
+            let granted = u32::try_from(count(row, 1)?).unwrap_or(u32::MAX);
+            Ok((id(row, 0, ConnectorConnectionId::from_bytes)?, granted))
+        },
+    )?;
+    Ok(counted.into_iter().collect())
+}
+
+/// Whether an agent may run a revision with a connection, by itself or as one of all.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn is_granted(
+    db: &Rx<'_>,
+    connection: ConnectorConnectionId,
+    agent: AgentId,
+    revision: OperationRevisionId,
+) -> Result<bool> {
+    db.one(
+        "SELECT EXISTS (SELECT 1 FROM connector_grants
+           WHERE connection_id = $1 AND agent_id = $2 AND revision_id = $3)
+         OR EXISTS (SELECT 1 FROM connector_every_agent
+           WHERE connection_id = $1 AND revision_id = $3)",
+        (connection.as_bytes(), agent.as_bytes(), revision.as_bytes()),
+        |row| row.get(0),
+    )
+}
+
+/// The agents that hold a grant with a connection: all there are, where every one does.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn holders(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<Vec<AgentId>> {
+    db.all(
+        "SELECT a.id FROM agents a WHERE a.retired_at IS NULL AND (
+           EXISTS (SELECT 1 FROM connector_every_agent e WHERE e.connection_id = $1)
+           OR EXISTS (SELECT 1 FROM connector_grants g
+             WHERE g.connection_id = $1 AND g.agent_id = a.id))
+         ORDER BY a.created_at, a.id",
+        [connection.as_bytes()],
+        |row| id(row, 0, AgentId::from_bytes),
+    )
+}
+
+/// What is granted to an agent, by itself or as one of all, by connection.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<(ConnectorConnectionId, Revision)>> {
+    let columns = revisions::COLUMNS;
+    db.all(
+        &format!(
+            "SELECT {columns}, g.connection_id
+             FROM (SELECT connection_id, revision_id FROM connector_grants WHERE agent_id = $1
+                   UNION SELECT connection_id, revision_id FROM connector_every_agent) g
+               JOIN connector_revisions v ON v.id = g.revision_id
+             ORDER BY g.connection_id, v.number"
+        ),
+        [agent.as_bytes()],
+        |row| {
+            let connection = id(row, 12, ConnectorConnectionId::from_bytes)?;
+            Ok((connection, revisions::read(row)?))
+        },
+    )
+}

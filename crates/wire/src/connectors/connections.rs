@@ -1,0 +1,139 @@
+//! Connections on the wire. Source: contract 5.4.
+
+use guildhall_domain::{
+    Moment,
+    connectors::connections::{self as domain, AccountStatus, Change, Cleanup, Lifecycle},
+    ids::{ConnectorConnectionId, ProviderId},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::fields::{Ask, Fields};
+
+/// Whether a connection can be used, why not, and the one thing that mends it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = ConnectorReadiness)]
+pub struct Readiness {
+    /// `ready`, `paused`, `needs_you`, `unavailable` or `gone`.
+    #[schema(value_type = String, example = "ready")]
+    pub state: domain::ReadinessState,
+    /// Why not; null when it is ready.
+    #[schema(required = true)]
+    pub reason: Option<String>,
+    /// What to do about it; null where nothing helps or nothing is needed.
+    #[schema(required = true)]
+    pub fix: Option<String>,
+}
+
+impl From<domain::Readiness> for Readiness {
+    fn from(readiness: domain::Readiness) -> Self {
+        Self {
+            state: readiness.state,
+            reason: readiness.reason,
+            fix: readiness.fix,
+        }
+    }
+}
+
+/// An external account that is signed in; never its credentials.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ConnectorConnection)]
+pub struct Connection {
+    /// Its id.
+    #[schema(value_type = String)]
+    pub id: ConnectorConnectionId,
+    /// The provider instance it goes through.
+    #[schema(value_type = String)]
+    pub provider_instance_id: ProviderId,
+    /// The service.
+    pub toolkit: String,
+    /// What people call it.
+    pub label: String,
+    /// What the service calls the account, where it says so.
+    #[schema(required = true)]
+    pub account_label: Option<String>,
+    /// `connected`, `paused` or `disconnected`.
+    #[schema(value_type = String, example = "connected")]
+    pub lifecycle: Lifecycle,
+    /// What the service last said of the account: `active`, `expired` or `revoked`.
+    #[schema(value_type = String, example = "active")]
+    pub account_status: AccountStatus,
+    /// Whether it is switched on.
+    pub enabled: bool,
+    /// Whether it can be used.
+    pub readiness: Readiness,
+    /// What became of its credentials at the service: `not_required`, `pending`, `complete` or
+    /// `failed`.
+    #[schema(value_type = String, example = "not_required")]
+    pub external_cleanup: Cleanup,
+    /// How many grants rest on it.
+    pub grant_count: u32,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Moment,
+    /// When it was changed last.
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Moment,
+}
+
+impl Connection {
+    /// A connection, and whether it can be used.
+    pub fn new(connection: domain::Connection, readiness: domain::Readiness) -> Self {
+        Self {
+            id: connection.id,
+            provider_instance_id: connection.provider_id,
+            toolkit: connection.toolkit.to_string(),
+            label: connection.label,
+            account_label: connection.account_label,
+            lifecycle: connection.lifecycle,
+            account_status: connection.account_status,
+            enabled: connection.enabled,
+            readiness: readiness.into(),
+            external_cleanup: connection.external_cleanup,
+            grant_count: connection.grant_count,
+            created_at: connection.created_at,
+            updated_at: connection.updated_at,
+        }
+    }
+}
+
+/// All connections.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = ConnectorConnections)]
+pub struct Connections {
+    /// The oldest first.
+    pub connections: Vec<Connection>,
+}
+
+/// What of a connection is to be otherwise.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({"enabled": false}))]
+pub struct ChangeConnection {
+    /// 1 to 200 characters.
+    #[schema(required = false)]
+    pub label: Option<String>,
+    /// Whether it is switched on.
+    #[schema(required = false)]
+    pub enabled: Option<bool>,
+}
+
+impl Ask for ChangeConnection {
+    fn read(fields: &mut Fields) -> Self {
+        let ask = Self {
+            label: fields.maybe_text("label"),
+            enabled: fields.maybe_flag("enabled"),
+        };
+        fields.fail_others();
+        ask
+    }
+}
+
+impl From<ChangeConnection> for Change {
+    fn from(ask: ChangeConnection) -> Self {
+        Self {
+            label: ask.label,
+            enabled: ask.enabled,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Services outside this computer: reading what they can do, and sending one operation once.
+//! Nothing is sent further than the service's own address is away, no secret leaves in an answer,
+//! and what comes back says as precisely as it can be known whether anything was sent.
+//! Which services there are, and who may use them, is `hall::connectors`.
+
+pub mod arguments;
+mod documents;
+mod http_talk;
+mod tools;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use guildhall_domain::{
+    connectors::{operations::Binding, rehearsal, sent::Sent, toolkits::Toolkit},
+    mcp_signin::{Reach, addresses::is_loopback_host},
+};
+use serde_json::{Map, Value};
+use url::{Host, Url};
+
+pub use self::{documents::Unread, tools::Unlisted};
+use crate::outgoing::Outgoing;
+
+/// What is said of us.
+const AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
+
+/// The ways to services, one for each distance. Cheap to clone; all clones share connections.
+#[derive(Clone, Debug)]
+pub struct Services {
+    public: Outgoing,
+    private: Outgoing,
+    loopback: Outgoing,
+    /// How MCP servers were spoken with before, by their addresses. Held for a look at a time.
+    spoken: Arc<Mutex<HashMap<String, tools::Spoken>>>,
+}
+
+/// What an account is shown by. Without `Debug`, because it is secret.
+#[derive(Clone)]
+pub enum Credentials {
+    /// Nothing.
+    None,
+    /// A key that a person typed.
+    Key(String),
+    /// A token of a sign-in.
+    Token(String),
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Key(_) => "Key",
+            Self::Token(_) => "Token",
+        })
+    }
+}
+
+impl Credentials {
+    fn secret(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Key(secret) | Self::Token(secret) => Some(secret),
+        }
+    }
+}
+
+/// One operation on its way.
+#[derive(Debug)]
+pub struct Sending<'a> {
+    /// The toolkit it belongs to.
+    pub toolkit: &'a Toolkit,
+    /// How it is sent.
+    pub binding: &'a Binding,
+    /// What it is sent with; they fit its schema.
+    pub arguments: &'a Map<String, Value>,
+    /// Whose account it is.
+    pub credentials: &'a Credentials,
+    /// The key by which the service knows a repeat; sent where the operation takes one.
+    pub key: Option<&'a str>,
+    /// How long it may take.
+    pub within: Duration,
+}
+
+impl Services {
+    /// The ways to services by this way out.
+    pub fn new(outgoing: &Outgoing) -> Self {
+        Self {
+            public: outgoing.within_reach(Reach::Public),
+            private: outgoing.within_reach(Reach::Private),
+            loopback: outgoing.within_reach(Reach::Loopback),
+            spoken: Arc::default(),
+        }
+    }
+
+    /// Sends an operation once.
+    ///
+    /// Cancel-safe in that nothing is sent after it is dropped; what was sent before stays sent.
+    pub async fn send(&self, sending: Sending<'_>) -> Sent {
+        match sending.binding {
+            Binding::Http(binding) => self.request(binding, &sending).await,
+            Binding::Mcp { tool } => self.call(tool, &sending).await,
+            Binding::Rehearsal { deed } => rehearsal::play(*deed, sending.arguments),
+        }
+    }
+
+    fn spoken(&self) -> MutexGuard<'_, HashMap<String, tools::Spoken>> {
+        self.spoken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The way to an address: no further than that address itself is away, which is told from
+    /// its text. A name that is not of this computer leads to the internet and nowhere else.
+    fn way(&self, url: &Url) -> Option<&Outgoing> {
+        let reach = match url.host()? {
+            Host::Ipv4(ip) => Reach::of(&[ip.into()])?,
+            Host::Ipv6(ip) => Reach::of(&[ip.into()])?,
+            Host::Domain(_) if is_loopback_host(url) => Reach::Loopback,
+            Host::Domain(_) => Reach::Public,
+        };
+        reach.check(url).ok()?;
+        Some(match reach {
+            Reach::Public => &self.public,
+            Reach::Private => &self.private,
+            Reach::Loopback => &self.loopback,
+        })
+    }
+}
+
+/// Takes a secret out of what a service said, which may well repeat what it was shown.
+fn hidden(text: Vec<u8>, credentials: &Credentials) -> Vec<u8> {
+    /// Shorter ones would take words out of answers that hold no secret.
+    const SECRET_BYTES_MIN: usize = 8;
+    const INSTEAD: &[u8] = b"[hidden]";
+    let secret = credentials.secret().map(str::as_bytes).unwrap_or_default();
+    if secret.len() < SECRET_BYTES_MIN {
+        return text;
+    }
+    let finder = memchr::memmem::Finder::new(secret);
+    let mut shown = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for at in finder.find_iter(&text) {
+        shown.extend_from_slice(text.get(from..at).unwrap_or_default());
+        shown.extend_from_slice(INSTEAD);
+        from = at + secret.len();
+    }
+    if from == 0 {
+        return text;
+    }
+    shown.extend_from_slice(text.get(from..).unwrap_or_default());
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_sent_further_than_the_address_itself_is_away() {
+        let services = Services::new(&Outgoing::open().unwrap());
+        let cases = [
+            ("https://a.example/v1", true),
+            ("https://10.0.0.1/v1", true),
+            ("http://127.0.0.1:1/v1", true),
+            ("http://localhost:1/v1", true),
+            ("http://10.0.0.1/v1", false),
+            ("http://a.example/v1", false),
+            ("https://169.254.169.254/latest", false),
+            ("https://0.0.0.0/", false),
+        ];
+        for (url, is_way) in cases {
+            let url = Url::parse(url).unwrap();
+            assert_eq!(services.way(&url).is_some(), is_way, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_taken_out_of_what_a_service_says() {
+        let hidden = |text: &str, secret: &str| {
+            let credentials = Credentials::Key(secret.to_owned());
+            String::from_utf8(hidden(text.as_bytes().to_vec(), &credentials)).unwrap()
+        };
+        assert_eq!(
+            hidden("a canary-123 b canary-123", "canary-123"),
+            "a [hidden] b [hidden]"
+        );
+        assert_eq!(hidden("nothing of it", "canary-123"), "nothing of it");
+        assert_eq!(hidden("id 1", "1"), "id 1");
+    }
+}
