@@ -14,13 +14,13 @@ const attempt = (id: string, number: number, some: Partial<Attempt> = {}): Attem
   status: 'success',
   code: null,
   startedAt: '2026-11-22T10:00:00.000Z',
-  finishedAt: '2026-11-22T10:00:00.500Z',
+  endedAt: '2026-11-22T10:00:00.500Z',
   ...some,
 });
 
 test('two attempts are one execution that ends as the second did', () => {
   const failed = attempt('b', 1, { status: 'error', code: 'PROVIDER_HTTP_503' });
-  const second = attempt('b', 2, { startedAt: '2026-11-22T10:00:02.000Z', finishedAt: '2026-11-22T10:00:02.400Z' });
+  const second = attempt('b', 2, { startedAt: '2026-11-22T10:00:02.000Z', endedAt: '2026-11-22T10:00:02.400Z' });
   const [b, a, ...rest] = executionsOf([second, failed, attempt('a', 1)]);
   expect(rest).toEqual([]);
   expect([b?.id, b?.status, b?.code, b?.attempts, b?.tookMs, b?.startedAt]).toEqual(['b', 'success', null, 2, 2_400, '2026-11-22T10:00:00.000Z']);
@@ -28,7 +28,7 @@ test('two attempts are one execution that ends as the second did', () => {
 });
 
 test('what is under way has no end yet', () => {
-  const [one] = executionsOf([attempt('a', 1, { status: null, finishedAt: null })]);
+  const [one] = executionsOf([attempt('a', 1, { status: null, endedAt: null })]);
   expect([one?.status, one?.tookMs]).toEqual([null, null]);
 });
 

@@ -43,7 +43,7 @@ function executionOf(some: readonly Attempt[]): Execution {
     code: last.code,
     attempts: last.attempt,
     startedAt: first.startedAt,
-    tookMs: last.finishedAt === null ? null : Math.max(0, Date.parse(last.finishedAt) - Date.parse(first.startedAt)),
+    tookMs: last.endedAt === null ? null : Math.max(0, Date.parse(last.endedAt) - Date.parse(first.startedAt)),
   };
 }
 

@@ -161,6 +161,6 @@ export type Attempt = {
   status: AttemptStatus | null;
   code: string | null;
   startedAt: string;
-  finishedAt: string | null;
+  endedAt: string | null;
 };
 export type AttemptsPage = { attempts: Attempt[]; nextCursor: string | null };
