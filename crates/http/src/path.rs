@@ -9,7 +9,8 @@ use guildhall_domain::{
     Refusal,
     ids::{
         AccountId, AgentId, ApprovalId, AttachmentId, AuthFlowId, AuthorId, ConnectorConnectionId,
-        DocumentId, EntryId, KeyId, MessageId, ReviewId, RoomId, SessionId, TabId, TokenId, TurnId,
+        DocumentId, EntryId, KeyId, MessageId, ProviderId, ReviewId, RoomId, SessionId, TabId,
+        TokenId, TurnId,
     },
 };
 
@@ -38,7 +39,7 @@ path_ids! {
     AccountId AgentId ApprovalId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
     TabId TokenId TurnId
     ConnectorConnectionId AuthFlowId
-    ReviewId
+    ProviderId ReviewId
 }
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.

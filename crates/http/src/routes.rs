@@ -9,11 +9,11 @@ use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, browser, browser_stream, browser_tabs,
         callers, canvas, capabilities, commands, connector_connections, connector_executions,
-        connector_flows, connector_reviews, directories, entries, export, file_reads, files,
-        interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members, messages, oauth,
-        operating, reactions, read_cursors, rooms, runtimes, search, served, session_canvas,
-        session_tasks, sessions, settings, sign_ins, signals, streams, threads, tokens, turns,
-        usage, workbench,
+        connector_flows, connector_providers, connector_reviews, directories, entries, export,
+        file_reads, files, interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members,
+        messages, oauth, operating, reactions, read_cursors, rooms, runtimes, search, served,
+        session_canvas, session_tasks, sessions, settings, sign_ins, signals, streams, threads,
+        tokens, turns, usage, workbench,
     },
     catalogue,
     docs::{self, Docs},
@@ -92,6 +92,24 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(mcp_signin::set_client, mcp_signin::remove_client))
         .routes(routes!(mcp_servers::discovered))
         .routes(routes!(mcp_servers::import))
+        // Connectors
+        .routes(routes!(
+            connector_providers::list,
+            connector_providers::make
+        ))
+        .routes(routes!(
+            connector_providers::change,
+            connector_providers::remove
+        ))
+        .routes(routes!(
+            connector_providers::put_toolkit,
+            connector_providers::remove_toolkit
+        ))
+        .routes(routes!(
+            connector_providers::set_credential,
+            connector_providers::remove_credential
+        ))
+        .routes(routes!(connector_providers::catalog))
         // Runtimes
         .routes(routes!(capabilities::get))
         .routes(routes!(runtimes::list))

@@ -114,7 +114,7 @@ impl Hall {
     pub async fn change_connector_provider(
         &self,
         by: &OwnerInteractive,
-        id: Option<ProviderId>,
+        id: ProviderId,
         label: Option<String>,
     ) -> Result<ProviderSeen> {
         let label = label.map(|label| checked(&label)).transpose()?;
@@ -147,7 +147,7 @@ impl Hall {
     pub async fn remove_connector_provider(
         &self,
         by: &OwnerInteractive,
-        id: Option<ProviderId>,
+        id: ProviderId,
     ) -> Result<()> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
@@ -212,7 +212,7 @@ fn add_rehearsal(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
 }
 
 /// The instance, if there is one that may be changed.
-pub(super) fn changeable(db: &Rx<'_>, id: Option<ProviderId>) -> Result<Provider> {
+pub(super) fn changeable(db: &Rx<'_>, id: ProviderId) -> Result<Provider> {
     let provider = existing(db, id)?;
     match provider.provider_type {
         ProviderType::Rehearsal => Err(Refused::ProviderFixed.into()),
@@ -220,9 +220,8 @@ pub(super) fn changeable(db: &Rx<'_>, id: Option<ProviderId>) -> Result<Provider
     }
 }
 
-pub(super) fn existing(db: &Rx<'_>, id: Option<ProviderId>) -> Result<Provider> {
-    let found = id.map(|id| rows::find(db, id)).transpose()?.flatten();
-    Ok(found.ok_or(Refused::ProviderNotFound)?)
+pub(super) fn existing(db: &Rx<'_>, id: ProviderId) -> Result<Provider> {
+    Ok(rows::find(db, id)?.ok_or(Refused::ProviderNotFound)?)
 }
 
 /// Counts a change of an instance's toolkits or secrets, and tells of it.

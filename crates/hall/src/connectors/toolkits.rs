@@ -48,7 +48,7 @@ impl Hall {
     pub async fn put_connector_toolkit(
         &self,
         by: &OwnerInteractive,
-        id: Option<ProviderId>,
+        id: ProviderId,
         ask: ToolkitAsk,
     ) -> Result<Toolkit> {
         let provider = self.store().read(move |db| changeable(db, id)).await?.value;
@@ -84,7 +84,7 @@ impl Hall {
     pub async fn remove_connector_toolkit(
         &self,
         by: &OwnerInteractive,
-        (id, slug): (Option<ProviderId>, Option<Slug>),
+        (id, slug): (ProviderId, Option<Slug>),
     ) -> Result<()> {
         let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
         self.store()
@@ -111,7 +111,7 @@ impl Hall {
     pub async fn set_connector_toolkit_credential(
         &self,
         by: &OwnerInteractive,
-        (id, slug): (Option<ProviderId>, Option<Slug>),
+        (id, slug): (ProviderId, Option<Slug>),
         secret: Option<String>,
     ) -> Result<()> {
         if let Some(secret) = &secret {
@@ -156,7 +156,7 @@ impl Hall {
     ) -> Result<()> {
         let wanted = slug.clone();
         let read = self.store().read(move |db| {
-            let provider = existing(db, Some(id))?;
+            let provider = existing(db, id)?;
             Ok((provider.provider_type, named(db, id, Some(&wanted))?))
         });
         let (provider_type, toolkit) = read.await?.value;
@@ -175,7 +175,7 @@ impl Hall {
         let (now, seal) = (self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
-                let provider = existing(tx, Some(id))?;
+                let provider = existing(tx, id)?;
                 let standing = named(tx, id, Some(&slug))?;
                 // The list is of the server as it was configured then.
                 if standing.url != toolkit.url {

@@ -15,6 +15,7 @@ pub mod commands;
 pub mod connector_connections;
 pub mod connector_executions;
 pub mod connector_flows;
+pub mod connector_providers;
 pub mod connector_reviews;
 pub mod directories;
 pub mod entries;

@@ -45,6 +45,8 @@ macro_rules! schemas {
 schemas! {
     /// How many items a page holds.
     PageLimit = whole(&limits::PAGE_ITEMS);
+    /// How many services a page of the catalog holds.
+    CatalogLimit = whole(&limits::connectors::CATALOG_ITEMS);
     /// How many items a page of a search holds.
     SearchLimit = whole(&limits::SEARCH_ITEMS);
     /// A kind of author.
