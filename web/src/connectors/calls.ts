@@ -11,6 +11,7 @@ import type {
   Provider,
   PutToolkit,
   Review,
+  Revision,
   Selection,
   StartConnection,
   Toolkit,
@@ -89,6 +90,12 @@ export const connectors = {
     /** Takes the place of all that was granted on the connection. */
     apply: (reviewId: string, body: Selection) => changed(ask.POST<{ grants: AgentGrants[] }>(`${ROOT}/reviews/{id}/apply`, { ...at(reviewId), body })),
   },
+
+  /** What an agent may run with a connection. */
+  accessible: (agentId: string, connectionId: string) =>
+    reading(
+      ask.GET<{ operations: Revision[] }>(`${ROOT}/accessible/{connectionId}/operations`, { params: { path: { connectionId }, query: { agentId } } }),
+    ),
 
   usage: (query: { agentId?: string; connectionId?: string; cursor?: string }) =>
     reading(ask.GET<AttemptsPage>(`${ROOT}/usage`, { params: { query: { limit: PAGE_MAX, ...query } } })),

@@ -8,7 +8,6 @@ const attempt = (id: string, number: number, some: Partial<Attempt> = {}): Attem
   agentId: 'ada',
   connectionId: 'c',
   operationRevisionId: 'r',
-  operationSlug: 'listNotes',
   surface: 'agent',
   classification: 'read',
   status: 'success',
@@ -24,7 +23,7 @@ test('two attempts are one execution that ends as the second did', () => {
   const [b, a, ...rest] = executionsOf([second, failed, attempt('a', 1)]);
   expect(rest).toEqual([]);
   expect([b?.id, b?.status, b?.code, b?.attempts, b?.tookMs, b?.startedAt]).toEqual(['b', 'success', null, 2, 2_400, '2026-11-22T10:00:00.000Z']);
-  expect([a?.id, a?.attempts, a?.tookMs]).toEqual(['a', 1, 500]);
+  expect([a?.id, a?.attempts, a?.tookMs, a?.revisionId]).toEqual(['a', 1, 500, 'r']);
 });
 
 test('what is under way has no end yet', () => {

@@ -6,7 +6,7 @@ export type Execution = {
   id: string;
   agentId: string;
   connectionId: string;
-  operation: string;
+  revisionId: string;
   classification: Classification;
   surface: Surface;
   /** null while it is under way. */
@@ -36,7 +36,7 @@ function executionOf(some: readonly Attempt[]): Execution {
     id: last.logicalOperationId,
     agentId: last.agentId,
     connectionId: last.connectionId,
-    operation: last.operationSlug,
+    revisionId: last.operationRevisionId,
     classification: last.classification,
     surface: last.surface,
     status: last.status,

@@ -72,6 +72,8 @@ test('what is there survives the form', () => {
     overrides: { send: { classification: 'destructive' }, read: { classification: null } },
     version: '1.0',
     operationCount: 2,
+    leftOutCount: 0,
+    leftOut: [],
     hasCredential: true,
   };
   const read = bodyOf('openapi', formOf(toolkit));

@@ -34,6 +34,9 @@ export type Toolkit = {
   overrides: Overrides;
   version: string;
   operationCount: number;
+  /** Operations that cannot be run from here, and the first of them. */
+  leftOutCount: number;
+  leftOut: { operation: string; reason: string }[];
   hasCredential: boolean;
 };
 
@@ -155,7 +158,6 @@ export type Attempt = {
   agentId: string;
   connectionId: string;
   operationRevisionId: string;
-  operationSlug: string;
   surface: Surface;
   classification: Classification;
   status: AttemptStatus | null;
