@@ -202,7 +202,7 @@ for (const look of looks) {
     await expect(row(page, 'Notes')).toBeVisible();
     await expectAccessible(page, 'providers');
     await page.getByRole('button', { name: 'Replace Notes' }).click();
-    await page.getByText('More', { exact: true }).last().click();
+    await page.getByRole('dialog').getByText('More', { exact: true }).click();
     await expectAccessible(page, 'replace a service');
     await page.goto(`${house.url}/connections?show=executions`);
     await expect(page.getByRole('row', { name: /List the notes/ })).toBeVisible();

@@ -1,9 +1,14 @@
-/** What goes over HTTP about connectors, in short names. */
+/** Short names for what goes over HTTP about connectors; the shapes come from `openapi.json`. */
+
+import type { components } from '../api/schema';
+
+type Schemas = components['schemas'];
 
 export type ProviderType = 'openapi' | 'mcp' | 'rehearsal';
 /** What can be made; the scripted one is there from the start. */
 export type NewProviderType = Exclude<ProviderType, 'rehearsal'>;
 
+/** How a person signs in; the words of `openapi.json` that are texts only are those of the contract. */
 export type Oauth2 = {
   kind: 'oauth2';
   flow: 'authorization_code' | 'device_code';
@@ -14,155 +19,41 @@ export type Oauth2 = {
   clientId?: string | null;
   scopes?: string[];
 };
-export type ApiKeyAuth = { kind: 'api-key'; in: 'header' | 'query'; name: string; prefix?: string };
-export type Auth = { kind: 'none' } | ApiKeyAuth | Oauth2;
+export type Auth = { kind: 'none' } | (Omit<Extract<Schemas['ToolkitAuth'], { kind: 'api-key' }>, 'in'> & { in: 'header' | 'query' }) | Oauth2;
 export type AuthKind = Auth['kind'];
 
-export type Classification = 'read' | 'write' | 'destructive';
-export type AccountProbe = { path: string; pointer: string };
+export type Classification = Schemas['OperationClassification'];
+export type AccountProbe = Schemas['ToolkitAccount'];
 export type Overrides = Record<string, { classification?: Classification | null }>;
 
-export type Toolkit = {
-  slug: string;
-  displayName: string;
-  description: string;
-  documentUrl: string | null;
-  baseUrl: string | null;
-  url: string | null;
-  auth: Auth;
-  account: AccountProbe | null;
-  overrides: Overrides;
-  version: string;
-  operationCount: number;
-  /** Operations that cannot be run from here, and the first of them. */
-  leftOutCount: number;
-  leftOut: { operation: string; reason: string }[];
-  hasCredential: boolean;
-};
-
-export type PutToolkit = {
-  displayName: string;
-  description?: string;
-  document?: unknown;
-  documentUrl?: string;
-  baseUrl?: string;
-  url?: string;
-  auth?: Auth;
-  account?: AccountProbe | null;
-  overrides?: Overrides;
-};
-
-export type Provider = {
-  id: string;
-  type: ProviderType;
-  label: string;
-  status: 'available' | 'unavailable';
-  statusDetail: string | null;
-  generation: number;
-  toolkits: Toolkit[];
-  createdAt: string;
-  updatedAt: string;
-};
+export type Toolkit = Omit<Schemas['Toolkit'], 'auth' | 'overrides'> & { auth: Auth; overrides: Overrides };
+export type PutToolkit = Omit<Schemas['PutToolkit'], 'auth' | 'overrides' | 'document'> & { auth?: Auth; overrides?: Overrides; document?: unknown };
+export type Provider = Omit<Schemas['ProviderInstance'], 'type' | 'toolkits'> & { type: ProviderType; toolkits: Toolkit[] };
 
 /** A line of the catalog: something that can be connected. */
-export type CatalogService = {
-  providerInstanceId: string;
-  toolkit: string;
-  displayName: string;
-  description: string;
-  authKind: AuthKind;
-  operationCount: number;
-  available: boolean;
-  reason: string | null;
-};
-export type CatalogPage = { services: CatalogService[]; nextCursor: string | null; warnings: string[] };
+export type CatalogService = Omit<Schemas['CatalogService'], 'authKind'> & { authKind: AuthKind };
+export type CatalogPage = Omit<Schemas['Catalog'], 'services'> & { services: CatalogService[] };
 
 export type FlowState = 'starting' | 'pending' | 'connected' | 'failed' | 'expired' | 'start_unknown';
 export type FlowStep = 'none' | 'browser' | 'device' | 'credential';
-
-export type Flow = {
-  flowId: string;
-  providerInstanceId: string;
-  toolkit: string;
-  state: FlowState;
-  step: FlowStep;
-  authorizeUrl: string | null;
-  userCode: string | null;
-  verificationUri: string | null;
-  verificationUriComplete: string | null;
-  connectionId: string | null;
-  reason: string | null;
-  reconnectOf: string | null;
-  createdAt: string;
-  expiresAt: string;
-  completedAt: string | null;
-};
-
-export type StartConnection = { providerInstanceId: string; toolkit: string; label?: string };
+export type Flow = Omit<Schemas['AuthFlow'], 'state' | 'step'> & { state: FlowState; step: FlowStep };
+export type StartConnection = Omit<Schemas['Connect'], 'idempotencyKey'>;
 
 export type ReadinessState = 'ready' | 'paused' | 'needs_you' | 'unavailable' | 'gone';
-
-export type Connection = {
-  id: string;
-  providerInstanceId: string;
-  toolkit: string;
-  label: string;
-  accountLabel: string | null;
+export type Connection = Omit<Schemas['ConnectorConnection'], 'lifecycle' | 'accountStatus' | 'externalCleanup' | 'readiness'> & {
   lifecycle: 'connected' | 'paused' | 'disconnected';
   accountStatus: 'active' | 'expired' | 'revoked';
-  enabled: boolean;
-  readiness: { state: ReadinessState; reason: string | null; fix: string | null };
   externalCleanup: 'not_required' | 'pending' | 'complete' | 'failed';
-  grantCount: number;
-  createdAt: string;
-  updatedAt: string;
+  readiness: Omit<Schemas['ConnectorReadiness'], 'state'> & { state: ReadinessState };
 };
 
-/** An operation as it is listed in a review; `id` is the revision that is granted. */
-export type Revision = {
-  id: string;
-  providerInstanceId: string;
-  toolkit: string;
-  operationSlug: string;
-  title: string;
-  description: string;
-  toolkitVersion: string;
-  schemaHash: string;
-  classification: Classification;
-  retryPolicy: 'never' | 'provider_idempotency_key';
-  inputSchema: unknown;
-  discoveredAt: string;
-};
-
-export type AgentGrants = { agentId: string; operationRevisionIds: string[] };
-
-export type Review = {
-  reviewId: string;
-  connection: Connection;
-  operations: Revision[];
-  agents: { id: string; name: string }[];
-  currentGrants: AgentGrants[];
-  everyAgent: string[];
-  expiresAt: string;
-};
-
+/** An operation as it is listed in a review; `id` is what is granted. */
+export type Revision = Schemas['OperationRevision'];
+export type AgentGrants = Schemas['ConnectorGrant'];
+export type Review = Omit<Schemas['ConnectorReview'], 'connection'> & { connection: Connection };
 export type Selection = { grants: AgentGrants[]; everyAgent: string[] };
 
-export type Surface = 'cli' | 'rest' | 'agent';
-export type AttemptStatus = 'success' | 'error' | 'outcome_unknown' | 'cancelled' | 'unsupported';
-
+export type Surface = Schemas['ExecutionSurface'];
+export type AttemptStatus = Schemas['ExecutionStatus'];
 /** One sending of an execution; without a status it is under way. */
-export type Attempt = {
-  logicalOperationId: string;
-  attempt: number;
-  agentId: string;
-  connectionId: string;
-  operationRevisionId: string;
-  surface: Surface;
-  classification: Classification;
-  status: AttemptStatus | null;
-  code: string | null;
-  startedAt: string;
-  endedAt: string | null;
-};
-export type AttemptsPage = { attempts: Attempt[]; nextCursor: string | null };
+export type Attempt = Schemas['ConnectorAttempt'];
