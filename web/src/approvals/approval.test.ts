@@ -1,10 +1,19 @@
 import { expect, test } from 'vitest';
-import { differencesOf, outcomeOf, restOfCard, serverCardOf, wordingOf } from './approval';
+import { differencesOf, isGrantedElsewhere, outcomeOf, restOfCard, serverCardOf, wordingOf } from './approval';
 
 test('a wish is told in our words with the asker’s name of it; an unknown deed in the server’s', () => {
   const card = { name: 'files' };
   expect(wordingOf({ kind: 'capability', capability: 'mcp.add', title: 'Add', card })).toEqual({ deed: 'wants to add the tool server', object: 'files' });
   expect(wordingOf({ kind: 'access', capability: 'moon.fly', title: 'Fly to the moon', card: {} })).toEqual({ deed: 'asks: Fly to the moon', object: '' });
+});
+
+test('a wish for a service names it, and is answered by granting operations', () => {
+  const wish = { kind: 'access' as const, capability: 'connectors.access', title: 'Use a service', card: { toolkit: 'mail', displayName: 'Mail' } };
+  expect(wordingOf(wish)).toEqual({ deed: 'wants to use the service', object: 'Mail' });
+  expect([isGrantedElsewhere(wish), isGrantedElsewhere({ kind: 'capability' })]).toEqual([true, false]);
+  expect(outcomeOf({ kind: 'access', state: 'granted', decidedAt: null }).told).toContain('granted');
+  const run = { kind: 'capability' as const, capability: 'connectors.execute', title: 'Run', card: { title: 'Delete a note' } };
+  expect(wordingOf(run)).toEqual({ deed: 'wants to run the operation', object: 'Delete a note' });
 });
 
 test('a card of a tool server is read whole, and one of something else is none', () => {

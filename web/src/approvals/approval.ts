@@ -10,14 +10,19 @@ const deeds: Record<string, string> = {
   'mcp.update': 'wants to change the tool server',
   'mcp.remove': 'wants to remove the tool server',
   'mcp.import': 'wants to take from its folder the tool server',
+  'connectors.access': 'wants to use the service',
+  'connectors.execute': 'wants to run the operation',
 };
 
 /** What is wanted; a deed this page does not know is told in the server's own words. */
 export function wordingOf({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): Wording {
-  const object = typeof card.name === 'string' ? card.name : '';
+  const object = text(card.name) || text(card.displayName) || text(card.title);
   if (kind === 'repin') return { deed: 'asks again: this tool server is not what was allowed', object };
   return { deed: deeds[capability] ?? `asks: ${title}`, object };
 }
+
+/** Whether a yes is given elsewhere: access to a service by granting operations of it. */
+export const isGrantedElsewhere = ({ kind }: Pick<Approval, 'kind'>): boolean => kind === 'access';
 
 export type Variable = { name: string; value: string | null; loadsCode: boolean };
 
@@ -99,8 +104,9 @@ export function outcomeOf({ kind, state, decidedAt }: Pick<Approval, 'kind' | 's
     case 'pending':
       return { word: 'Waits', told: '' };
     case 'granted':
-      return { word: 'Approved', told: 'Whoever asked may do exactly this, once, and has not done it yet.' };
+      return { word: 'Approved', told: kind === 'access' ? 'It may run what was granted.' : 'Whoever asked may do exactly this, once, and has not done it yet.' };
     case 'consumed':
+      if (kind === 'access') return { word: 'Approved', told: 'It may run what was granted.' };
       return { word: 'Approved', told: kind === 'repin' ? 'It goes on as it is now.' : 'It was done, once.' };
     case 'denied':
       return { word: 'Denied', told: kind === 'repin' ? 'The server is switched off.' : 'Whoever asked was told no.' };

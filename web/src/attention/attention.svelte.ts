@@ -4,6 +4,10 @@ import type { Session } from '../api/types';
 import { agents } from '../agents/agents.svelte';
 import type { Agent, McpServer, Room } from '../api/types';
 import { approvals, type Wish } from '../approvals/approvals.svelte';
+import { connections } from '../connectors/connections.svelte';
+import { flows } from '../connectors/flows.svelte';
+import type { Connection, Flow } from '../connectors/types';
+import { standingOf as connectionStanding } from '../connectors/words';
 import { stream } from '../events/stream.svelte';
 import { asks } from '../interactions/asks.svelte';
 import { servers } from '../mcp-servers/servers.svelte';
@@ -18,6 +22,8 @@ export type Tile = Ranked & { key: string } & (
     | { kind: 'agent'; agent: Agent }
     | { kind: 'server'; agent: Agent; server: McpServer }
     | { kind: 'wish'; wish: Wish }
+    | { kind: 'connection'; connection: Connection }
+    | { kind: 'flow'; flow: Flow }
   );
 
 export function statusIn(session: Session): Status {
@@ -47,13 +53,17 @@ export function tiles(): Tile[] {
       .filter(({ kind }) => kind !== 'repin')
       .map((wish): Tile => ({ kind: 'wish', key: `wish ${wish.id}`, wish, status: 'needs you', since: wish.requestedAt })),
     ...brokenServers(),
+    ...connections.broken.map(
+      (connection): Tile => ({ kind: 'connection', key: `connection ${connection.id}`, connection, status: connectionStanding(connection).status, since: connection.updatedAt }),
+    ),
+    ...flows.waiting.map((flow): Tile => ({ kind: 'flow', key: `flow ${flow.flowId}`, flow, status: 'needs you', since: flow.createdAt })),
   ];
   return some.sort(byUrgency);
 }
 
 /** True where a tile stands that is neither a session nor a room. */
 export const troubled = (): boolean =>
-  approvals.pending.length > 0 || brokenServers().length > 0 || agents.active.some(({ state }) => state === 'runtime-missing');
+  approvals.pending.length > 0 || brokenServers().length > 0 || connections.broken.length > 0 || flows.waiting.length > 0 || agents.active.some(({ state }) => state === 'runtime-missing');
 
 /** Since when is known only of one that waits for a word: nothing tells when the others broke. */
 function brokenServers(): Tile[] {

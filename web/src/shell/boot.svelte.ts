@@ -10,6 +10,11 @@ import { api } from '../api/client';
 import { authors } from '../authors/authors.svelte';
 import { localBrowser } from '../browser/local-browser.svelte';
 import { commandLists } from '../commands/commands.svelte';
+import { catalog } from '../connectors/catalog.svelte';
+import { connections } from '../connectors/connections.svelte';
+import { flows } from '../connectors/flows.svelte';
+import { providers } from '../connectors/providers.svelte';
+import { usage as executions } from '../connectors/usage.svelte';
 import { stream } from '../events/stream.svelte';
 import { asks } from '../interactions/asks.svelte';
 import { servers } from '../mcp-servers/servers.svelte';
@@ -44,6 +49,10 @@ class Boot {
       void asks.load();
       void approvals.load();
       servers.loadFor(agents.active.map(({ id }) => id));
+      if (session.isOwner) {
+        void connections.load();
+        flows.load();
+      }
       this.ready = true;
     } catch (error) {
       this.error = error;
@@ -72,6 +81,11 @@ class Boot {
       commandLists.fold(event);
       runtimes.fold(event);
       localBrowser.fold(event);
+      providers.fold(event);
+      connections.fold(event);
+      flows.fold(event);
+      catalog.fold(event);
+      executions.fold(event);
     });
     stream.onSignal(openRooms.foldSignal);
     stream.onSignal(localBrowser.foldSignal);
@@ -90,6 +104,11 @@ class Boot {
       commandLists.reload();
       runtimes.reload();
       localBrowser.reload();
+      providers.reload();
+      connections.reload();
+      flows.lookAll();
+      catalog.reload();
+      executions.reload();
     });
     stream.start(Math.min(authors.seq, rooms.seq, agents.seq), logId);
   }

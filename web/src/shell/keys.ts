@@ -11,7 +11,7 @@ import { router } from './router.svelte';
 const CHORD_MS = 1_500;
 
 const places: Record<string, string> = {
-  h: '/', a: '/asks', r: '/rooms', w: '/sessions', e: '/agents', p: '/people', u: '/usage', s: '/settings', t: '/threads', f: '/search', d: '/files', b: '/browser',
+  h: '/', a: '/asks', r: '/rooms', w: '/sessions', e: '/agents', p: '/people', u: '/usage', s: '/settings', t: '/threads', f: '/search', d: '/files', b: '/browser', c: '/connections',
 };
 
 let chordUntil = 0;

@@ -21,6 +21,7 @@ export const places: Place[] = [
   { path: '/agents', name: 'Agents', icon: 'agents', keys: 'g e', views: ['agents', 'agent', 'agent-tools'] },
   { path: '/files', name: 'Files', icon: 'folder', keys: 'g d', views: ['files'] },
   { path: '/browser', name: 'Browser', icon: 'globe', keys: 'g b', views: ['browser'] },
+  { path: '/connections', name: 'Connections', icon: 'plug', keys: 'g c', views: ['connections'] },
   { path: '/people', name: 'People', icon: 'people', keys: 'g p', views: ['people'] },
   { path: '/usage', name: 'Usage', icon: 'chart', keys: 'g u', views: ['usage'] },
   { path: '/settings', name: 'Settings', icon: 'gear', keys: 'g s', views: ['settings'] },

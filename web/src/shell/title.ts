@@ -47,6 +47,8 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
     }
     case 'browser':
       return [{ text: 'Browser', path: '/browser' }];
+    case 'connections':
+      return [{ text: 'Connections', path: '/connections' }];
     case 'threads':
       return [
         { text: 'Rooms', path: '/rooms' },

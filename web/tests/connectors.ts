@@ -1,0 +1,69 @@
+/** What people and programs do with connectors, as the specs do it. */
+
+import type { Connection, Flow, Provider, Review } from '../src/connectors/types';
+import { expect, type AgentVoice, type House } from './house';
+
+/** A small service; nothing listens at its address. */
+export const notesDocument = (extra: Record<string, unknown> = {}) => ({
+  openapi: '3.1.0',
+  info: { title: 'Notes', version: '1.0' },
+  servers: [{ url: 'http://127.0.0.1:9/api' }],
+  paths: {
+    '/notes': {
+      get: { operationId: 'listNotes', summary: 'List the notes', responses: { 200: { description: 'ok' } } },
+      post: { operationId: 'addNote', summary: 'Add a note', responses: { 201: { description: 'ok' } } },
+    },
+    ...extra,
+  },
+});
+
+export const oneMore = {
+  '/tags': { get: { operationId: 'listTags', summary: 'List the tags', responses: { 200: { description: 'ok' } } } },
+};
+
+export async function provider(house: House, label: string, type: 'openapi' | 'mcp' = 'openapi'): Promise<Provider> {
+  return house.post('/api/connectors/providers', { type, label });
+}
+
+/** The notes as a service that takes a key. */
+export async function putNotes(house: House, providerId: string, document: unknown = notesDocument()): Promise<void> {
+  const body = { displayName: 'Notes', document, auth: { kind: 'api-key', in: 'header', name: 'X-Key', prefix: '' } };
+  const response = await fetch(`${house.url}/api/connectors/providers/${providerId}/toolkits/notes`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', ...house.headers },
+    body: JSON.stringify(body),
+  });
+  expect(response.status, await response.text()).toBe(200);
+}
+
+let keys = 0;
+
+/** Connects a service over HTTP, with a key where it asks for one. */
+export async function connect(house: House, providerInstanceId: string, toolkit: string, label: string, secret = ''): Promise<Connection> {
+  const { flowId } = await house.post<Flow>('/api/connectors/connections', { providerInstanceId, toolkit, label, idempotencyKey: `spec ${++keys}` });
+  const path = `/api/connectors/authentication-flows/${flowId}`;
+  const flow = () => house.get<Flow>(path);
+  if (secret) {
+    await expect.poll(async () => (await flow()).step).toBe('credential');
+    await house.post(`${path}/credential`, { secret });
+  }
+  await expect.poll(async () => (await flow()).state).toBe('connected');
+  return house.get(`/api/connectors/connections/${(await flow()).connectionId}`);
+}
+
+export async function rehearsal(house: House): Promise<Provider> {
+  const { providers } = await house.get<{ providers: Provider[] }>('/api/connectors/providers');
+  return providers.find(({ type }) => type === 'rehearsal')!;
+}
+
+/** Grants the agent every operation of a connection. */
+export async function grantAll(house: House, connection: Connection, voice: AgentVoice): Promise<Review> {
+  const review = await house.post<Review>(`/api/connectors/connections/${connection.id}/reviews`, {});
+  const grants = [{ agentId: voice.agent.id, operationRevisionIds: review.operations.map(({ id }) => id) }];
+  await house.post(`/api/connectors/reviews/${review.reviewId}/apply`, { grants });
+  return review;
+}
+
+/** Runs an operation of a review as the owner does from a program. */
+export const run = (house: House, connection: Connection, voice: AgentVoice, operationRevisionId: string, args: unknown = {}): Promise<unknown> =>
+  house.post('/api/connectors/executions', { agentId: voice.agent.id, connectionId: connection.id, operationRevisionId, arguments: args });
