@@ -21,11 +21,11 @@ mod canvas_limits;
 mod canvas_order;
 mod capabilities;
 mod commands;
+mod connector_executions;
+mod connector_faults;
 mod connector_flows;
 #[cfg(feature = "real-servers")]
 mod connector_flows_real;
-mod connector_executions;
-mod connector_faults;
 mod connector_grants;
 mod connector_kit;
 mod connector_providers;
