@@ -222,8 +222,10 @@ impl<'a> Reading<'a> {
         for word in OTHER_METHODS {
             if let Some(operation) = item.get(word) {
                 let slug = self.slug(word, path, operation);
-                self.listed
-                    .leave_out(slug, format!("operations of the method {word} are not run"));
+                self.listed.leave_out(
+                    &slug,
+                    format!("operations of the method {word} are not run"),
+                );
             }
         }
         for (method, word) in Method::WORDS {
@@ -233,7 +235,7 @@ impl<'a> Reading<'a> {
             let slug = self.slug(word, path, operation);
             match self.operation(&slug, (method, path), (item, operation)) {
                 Ok(operation) => self.listed.operations.push(operation),
-                Err(why) => self.listed.leave_out(slug, why),
+                Err(why) => self.listed.leave_out(&slug, why),
             }
         }
     }

@@ -96,11 +96,11 @@ pub struct LeftOut {
 
 impl Listed {
     /// Notes an operation that cannot be run.
-    pub(super) fn leave_out(&mut self, operation: String, reason: impl Into<String>) {
+    pub(super) fn leave_out(&mut self, operation: &str, reason: impl Into<String>) {
         self.left_out_count += 1;
         if self.left_out.len() < limits::LEFT_OUT_TOLD_MAX {
             self.left_out.push(LeftOut {
-                operation: cut(&operation, limits::OPERATION_SLUG_CHARS_MAX),
+                operation: cut(operation, limits::OPERATION_SLUG_CHARS_MAX),
                 reason: cut(&reason.into(), limits::CONNECTOR_REASON_CHARS_MAX),
             });
         }

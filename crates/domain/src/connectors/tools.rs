@@ -19,10 +19,10 @@ pub fn operations(tools: &[ToolDefinition]) -> Listed {
     for tool in tools {
         match operation(tool) {
             Ok(_) if !taken.insert(&tool.name) => {
-                listed.leave_out(tool.name.clone(), "another tool has the same name");
+                listed.leave_out(&tool.name, "another tool has the same name");
             }
             Ok(operation) => listed.operations.push(operation),
-            Err(why) => listed.leave_out(tool.name.clone(), why),
+            Err(why) => listed.leave_out(&tool.name, why),
         }
     }
     listed
