@@ -224,7 +224,7 @@ impl<'a> Reading<'a> {
                 let slug = self.slug(word, path, operation);
                 self.listed.leave_out(
                     &slug,
-                    &format!("operations of the method {word} are not run"),
+                    format!("operations of the method {word} are not run"),
                 );
             }
         }
@@ -235,7 +235,7 @@ impl<'a> Reading<'a> {
             let slug = self.slug(word, path, operation);
             match self.operation(&slug, (method, path), (item, operation)) {
                 Ok(operation) => self.listed.operations.push(operation),
-                Err(why) => self.listed.leave_out(&slug, &why),
+                Err(why) => self.listed.leave_out(&slug, why),
             }
         }
     }

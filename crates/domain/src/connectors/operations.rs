@@ -96,12 +96,12 @@ pub struct LeftOut {
 
 impl Listed {
     /// Notes an operation that cannot be run.
-    pub(super) fn leave_out(&mut self, operation: &str, reason: &str) {
+    pub(super) fn leave_out(&mut self, operation: &str, reason: impl Into<String>) {
         self.left_out_count += 1;
         if self.left_out.len() < limits::LEFT_OUT_TOLD_MAX {
             self.left_out.push(LeftOut {
                 operation: cut(operation, limits::OPERATION_SLUG_CHARS_MAX),
-                reason: cut(reason, limits::CONNECTOR_REASON_CHARS_MAX),
+                reason: cut(&reason.into(), limits::CONNECTOR_REASON_CHARS_MAX),
             });
         }
     }

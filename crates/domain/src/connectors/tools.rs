@@ -22,7 +22,7 @@ pub fn operations(tools: &[ToolDefinition]) -> Listed {
                 listed.leave_out(&tool.name, "another tool has the same name");
             }
             Ok(operation) => listed.operations.push(operation),
-            Err(why) => listed.leave_out(&tool.name, &why),
+            Err(why) => listed.leave_out(&tool.name, why),
         }
     }
     listed

@@ -213,7 +213,7 @@ async fn said(answer: Response<Incoming>, until: Instant, credentials: &Credenti
     let text = body.ok().and_then(Result::ok).unwrap_or_default();
     Sent::Refused {
         status: Some(head.status.as_u16()),
-        message: reason(&head.status, data(media_type, hidden(text, credentials))),
+        message: reason(head.status, &data(media_type, hidden(text, credentials))),
         retry_after_s: retry_after_s(&head.headers),
     }
 }
@@ -225,10 +225,9 @@ fn data(media_type: &str, bytes: Vec<u8>) -> Value {
     }
     let plain = media_type.split(';').next().unwrap_or_default();
     let plain = plain.trim().to_ascii_lowercase();
-    if plain == "application/json" || plain.ends_with("+json") {
-        if let Ok(value) = serde_json::from_slice(&bytes) {
-            return value;
-        }
+    let is_json = plain == "application/json" || plain.ends_with("+json");
+    if is_json && let Ok(value) = serde_json::from_slice(&bytes) {
+        return value;
     }
     let is_text = plain.is_empty()
         || plain.starts_with("text/")
@@ -242,8 +241,8 @@ fn data(media_type: &str, bytes: Vec<u8>) -> Value {
 }
 
 /// Why not, for people: what the service says, else what its status means.
-fn reason(status: &StatusCode, said: Value) -> String {
-    let text = match &said {
+fn reason(status: StatusCode, said: &Value) -> String {
+    let text = match said {
         Value::String(text) => Some(text.as_str()),
         Value::Object(members) => REASONS.iter().find_map(|name| {
             let found = members.get(*name)?;
@@ -297,13 +296,9 @@ mod tests {
             (json!({"detail": "  "}), "Not Found"),
         ];
         for (said, expected) in cases {
-            assert_eq!(
-                reason(&StatusCode::NOT_FOUND, said.clone()),
-                expected,
-                "{said}"
-            );
+            assert_eq!(reason(StatusCode::NOT_FOUND, &said), expected, "{said}");
         }
-        let long = reason(&StatusCode::NOT_FOUND, json!("a".repeat(5_000)));
+        let long = reason(StatusCode::NOT_FOUND, &json!("a".repeat(5_000)));
         assert_eq!(long.len(), CONNECTOR_REASON_CHARS_MAX);
     }
 
