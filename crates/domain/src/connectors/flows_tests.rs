@@ -1,3 +1,5 @@
+//! The moves of a flow: the table, its limits, and every order of happenings with restarts.
+
 use proptest::prelude::*;
 use uuid::Uuid;
 
