@@ -297,7 +297,8 @@ impl House {
         let (waiting, waits) = watch::channel(());
         let listening = Listening::on(waits);
         let house = (&self.hall, &*self.rate_limit);
-        let answering = connector_tools::call(house, by, (kind, arguments), (hold_s, listening));
+        let asked = (kind, arguments);
+        let answering = Box::pin(connector_tools::call(house, by, asked, (hold_s, listening)));
         let leaving = async {
             context.ct.cancelled().await;
             drop(waiting);

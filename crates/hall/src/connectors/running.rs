@@ -75,7 +75,8 @@ impl Hall {
             },
             run,
         };
-        let done = self.tasks().finish(running.run(once)).await;
+        // Speaking with a service is a large state machine: it is moved about on the heap.
+        let done = self.tasks().finish(Box::pin(running.run(once))).await;
         done.unwrap_or_else(|| {
             Err(Fault::broken("running an operation", "its task ended badly").into())
         })

@@ -84,7 +84,7 @@ impl Hall {
             key: Some(&key),
             within,
         };
-        let sent = services.send(one).await;
+        let sent = Box::pin(services.send(one)).await;
         if let Sent::Refused {
             status: Some(401), ..
         } = sent
@@ -110,7 +110,7 @@ impl Hall {
         let (provider, toolkit) = found.await?.value;
         let credentials = self.connector_credentials(id).await?;
         let credentials = credentials.unwrap_or(Credentials::None);
-        self.relist_toolkit(provider, toolkit, &credentials).await
+        Box::pin(self.relist_toolkit(provider, toolkit, &credentials)).await
     }
 }
 

@@ -96,7 +96,7 @@ async fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
         .post(RUN, wrong)
         .await
         .refused(400, "VALIDATION_FAILED");
-    let fields = crate::picking::wrong_fields(&refused["details"]);
+    let fields = crate::picking::wrong_fields(&refused);
     let expected = [
         "agentId",
         "arguments",
@@ -147,7 +147,7 @@ async fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
     owner.post(&pause, json!({})).await.ok(200);
     let refused = run(&owner, &bob, &connection, &write, json!({})).await;
     let refused = refused.refused(409, "CONNECTOR_NOT_EXECUTABLE");
-    assert_eq!(refused["details"]["readiness"]["state"], "paused");
+    assert_eq!(refused["readiness"]["state"], "paused");
 }
 
 #[tokio::test]
@@ -166,10 +166,7 @@ async fn arguments_that_need_a_default_or_a_conversion_are_refused() {
     ] {
         let refused = run(&t.owner(), &ada, &connection, &write, with).await;
         let refused = refused.refused(422, "CONNECTOR_ARGUMENTS_INVALID");
-        assert_eq!(
-            column(&refused["details"]["problems"], "pointer"),
-            [pointer]
-        );
+        assert_eq!(column(&refused["problems"], "pointer"), [pointer]);
     }
     events.none();
 }

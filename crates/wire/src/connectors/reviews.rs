@@ -226,12 +226,16 @@ pub struct SwitchConnection {
 
 impl Ask for SwitchConnection {
     fn read(fields: &mut Fields) -> Self {
-        let on = fields.patch_flag("on");
-        if on.is_none() {
-            fields.fail_field("on", "must be true, false or null");
-        }
+        let on = match fields.any("on") {
+            Value::Null => None,
+            Value::Bool(on) => Some(on),
+            _ => {
+                fields.fail_field("on", "must be true, false or null");
+                None
+            }
+        };
         fields.fail_others();
-        Self { on: on.flatten() }
+        Self { on }
     }
 }
 
