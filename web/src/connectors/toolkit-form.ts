@@ -149,7 +149,7 @@ function openapiSource(form: ToolkitForm): Read<Pick<PutToolkit, 'document' | 'd
   } catch {
     // Told below: what is no JSON and what is no object are the same to whoever pasted it.
   }
-  return wrong('document', 'This is not an OpenAPI document in JSON. One in YAML has to be converted first.');
+  return wrong('document', 'This is not an OpenAPI document in JSON. One in YAML can be fetched from an address.');
 }
 
 const mcpSource = ({ url }: ToolkitForm): Read<Pick<PutToolkit, 'url'>> =>

@@ -122,7 +122,7 @@ export const operationWords = (count: number): string => (count === 1 ? '1 opera
 export const classes: { id: Classification; name: string; means: string }[] = [
   { id: 'read', name: 'Reads', means: 'Looks only.' },
   { id: 'write', name: 'Writes', means: 'Changes something that can be changed back.' },
-  { id: 'destructive', name: 'Destroys', means: 'Takes away, or nobody says what it does. A program is asked for your word each time.' },
+  { id: 'destructive', name: 'Destroys', means: 'Takes away, or nobody says what it does. You are asked each time a program wants it.' },
 ];
 
 const outcomes: Record<AttemptStatus, Standing> = {

@@ -51,6 +51,7 @@ class Boot {
       servers.loadFor(agents.active.map(({ id }) => id));
       if (session.isOwner) {
         void connections.load();
+        void providers.load();
         flows.load();
       }
       this.ready = true;
