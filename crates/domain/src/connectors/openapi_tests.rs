@@ -10,17 +10,17 @@ use crate::connectors::{
 };
 
 /// A document of 3.1 with these paths.
-fn document(paths: Value) -> Value {
+fn document(paths: &Value) -> Value {
     json!({"openapi": "3.1.0", "info": {"title": "Pets", "version": "1.2"}, "paths": paths})
 }
 
-fn listed(paths: Value) -> Listed {
+fn listed(paths: &Value) -> Listed {
     read(&document(paths), &Auth::None).unwrap().listed
 }
 
 /// The one operation of a path `/x` with these members.
-fn only(members: Value) -> Result<Operation, String> {
-    let listed = listed(json!({"/x": {"post": members}}));
+fn only(members: &Value) -> Result<Operation, String> {
+    let listed = listed(&json!({"/x": {"post": members}}));
     match (listed.operations.as_slice(), listed.left_out.as_slice()) {
         ([operation], []) => Ok(operation.clone()),
         ([], [left]) => Err(left.reason.clone()),
@@ -43,7 +43,7 @@ fn each_method_has_its_class() {
     ] {
         item.insert(word.to_owned(), json!({"operationId": word}));
     }
-    let listed = listed(json!({"/x": item}));
+    let listed = listed(&json!({"/x": item}));
     let classes: Vec<_> = listed
         .operations
         .iter()
@@ -66,7 +66,7 @@ fn each_method_has_its_class() {
 
 #[test]
 fn an_operation_without_a_name_is_named_by_method_and_path() {
-    let listed = listed(json!({
+    let listed = listed(&json!({
         "/pets/{id}/toys": {"get": {"parameters": [{"name": "id", "in": "path"}]}},
         "/pets/id/toys": {"get": {}},
         "/": {"get": {"operationId": "get_pets_id_toys"}},
@@ -85,21 +85,21 @@ fn an_operation_without_a_name_is_named_by_method_and_path() {
 
 #[test]
 fn a_declared_key_for_repeats_is_the_policy_and_no_argument() {
-    let operation = only(json!({"parameters": [
+    let operation = only(&json!({"parameters": [
         {"name": "idempotency-key", "in": "header", "required": true, "schema": {"type": "string"}},
     ]}))
     .unwrap();
     assert_eq!(operation.retry_policy, RetryPolicy::ProviderIdempotencyKey);
     assert!(binding(&operation).takes_key);
     assert_eq!(operation.input_schema["properties"], json!({}));
-    let without = only(json!({})).unwrap();
+    let without = only(&json!({})).unwrap();
     assert_eq!(without.retry_policy, RetryPolicy::Never);
     assert!(!binding(&without).takes_key);
 }
 
 #[test]
 fn arguments_are_one_flat_object() {
-    let listed = listed(json!({"/pets/{id}": {
+    let listed = listed(&json!({"/pets/{id}": {
         "parameters": [
             {"name": "id", "in": "path", "required": true, "schema": {"type": "string"}},
             {"name": "limit", "in": "query", "schema": {"type": "string"}},
@@ -124,7 +124,7 @@ fn arguments_are_one_flat_object() {
         "#/components/schemas/Pet is not there"
     );
 
-    let mut whole = document(json!({}));
+    let mut whole = document(&json!({}));
     whole["components"] = json!({"schemas": {"Pet": {"type": "object"}}});
     whole["paths"] = json!({"/pets/{id}": {
         "parameters": [{"name": "id", "in": "path", "schema": {"type": "string"}}],
@@ -200,7 +200,7 @@ fn arguments_are_one_flat_object() {
 
 #[test]
 fn parameters_are_written_as_the_document_says() {
-    let operation = only(json!({"parameters": [
+    let operation = only(&json!({"parameters": [
         {"name": "a", "in": "query", "style": "pipeDelimited", "schema": {"type": "array"}},
         {"name": "b", "in": "query", "style": "deepObject", "explode": true},
         {"name": "c", "in": "query", "content": {"application/json": {"schema": {"type": "object"}}}},
@@ -265,7 +265,7 @@ fn bodies_are_written_as_json_else_as_a_form_else_as_text() {
             .iter()
             .map(|name| ((*name).to_owned(), json!({})))
             .collect();
-        let operation = only(json!({"requestBody": {"content": content}})).unwrap();
+        let operation = only(&json!({"requestBody": {"content": content}})).unwrap();
         assert_eq!(
             binding(&operation).body.as_ref(),
             Some(&expected),
@@ -275,7 +275,7 @@ fn bodies_are_written_as_json_else_as_a_form_else_as_text() {
     let form = json!({"requestBody": {"content": {"application/x-www-form-urlencoded": {
         "encoding": {"card": {"style": "deepObject", "explode": true}, "name": {}}}}}});
     assert_eq!(
-        binding(&only(form).unwrap()).body,
+        binding(&only(&form).unwrap()).body,
         Some(BodyMedia::Form {
             deep: vec!["card".to_owned()]
         })
@@ -330,12 +330,12 @@ fn what_cannot_be_run_is_left_out_with_its_reason() {
         ),
     ];
     for (members, expected) in cases {
-        assert_eq!(only(members.clone()), Err(expected.to_owned()), "{members}");
+        assert_eq!(only(&members), Err(expected.to_owned()), "{members}");
     }
     let many: Map<_, _> = (0..30)
         .map(|n| (format!("/{n}/{{x}}"), json!({"get": {}})))
         .collect();
-    let listed = listed(Value::Object(many));
+    let listed = listed(&Value::Object(many));
     assert_eq!((listed.left_out.len(), listed.left_out_count), (20, 30));
 }
 
@@ -358,7 +358,7 @@ fn what_a_sign_in_writes_is_no_argument() {
         (key(KeyPlace::Query, "key"), vec!["x-key"]),
         (key(KeyPlace::Query, "x-key"), vec!["key", "x-key"]),
     ] {
-        let found = read(&document(paths.clone()), &auth).unwrap().listed;
+        let found = read(&document(&paths), &auth).unwrap().listed;
         let names: Vec<_> = binding(&found.operations[0])
             .parameters
             .iter()
@@ -379,7 +379,7 @@ fn a_document_that_cannot_be_used_says_where() {
     };
     let one = |pointer: &str, message: &str| vec![(pointer.to_owned(), message.to_owned())];
     let with = |member: &str, value: Value| {
-        let mut document = document(json!({}));
+        let mut document = document(&json!({}));
         document[member] = value;
         document
     };
@@ -396,18 +396,18 @@ fn a_document_that_cannot_be_used_says_where() {
         one("/info/version", "is no text")
     );
     assert_eq!(
-        problems(document(json!({"pets": {}}))),
+        problems(document(&json!({"pets": {}}))),
         one("/paths/pets", "a path begins with /")
     );
     assert_eq!(
-        problems(document(json!({
+        problems(document(&json!({
             "/a": {"get": {"operationId": "same"}},
             "/b/c": {"put": {"operationId": "same"}},
         }))),
         one("/paths/~1b~1c/put/operationId", "same names two operations")
     );
     assert_eq!(
-        problems(document(json!({"/a": {"get": {"responses": {"200":
+        problems(document(&json!({"/a": {"get": {"responses": {"200":
             {"$ref": "https://b.example/r.json#/A"}}}}}))),
         one(
             "/paths/~1a/get/responses/200/$ref",
@@ -416,14 +416,14 @@ fn a_document_that_cannot_be_used_says_where() {
     );
     assert_eq!(problems(json!([])).len(), 2);
     let many: Map<_, _> = (0..30).map(|n| (format!("p{n}"), json!({}))).collect();
-    assert_eq!(problems(document(Value::Object(many))).len(), 20);
+    assert_eq!(problems(document(&Value::Object(many))).len(), 20);
 }
 
 #[test]
 fn an_example_may_look_like_a_reference() {
     let found = read(
         &document(
-            json!({"/a": {"post": {"requestBody": {"content": {"application/json": {
+            &json!({"/a": {"post": {"requestBody": {"content": {"application/json": {
             "example": {"$ref": "https://b.example/x"}}}}}}}),
         ),
         &Auth::None,
@@ -433,7 +433,7 @@ fn an_example_may_look_like_a_reference() {
 
 #[test]
 fn a_server_is_read_with_its_variables() {
-    let mut document = document(json!({}));
+    let mut document = document(&json!({}));
     document["servers"] = json!([{"url": "https://{region}.a.example/{v}",
         "variables": {"region": {"default": "eu"}, "v": {"default": "v2"}}}]);
     let found = read(&document, &Auth::None).unwrap();
@@ -464,7 +464,7 @@ fn a_server_is_read_with_its_variables() {
 #[test]
 fn classes_are_raised_and_never_lowered() {
     use crate::connectors::toolkits::Override;
-    let mut listed = listed(json!({"/x": {"get": {"operationId": "r"},
+    let mut listed = listed(&json!({"/x": {"get": {"operationId": "r"},
         "post": {"operationId": "w"}, "delete": {"operationId": "d"}}}));
     let wanted = |class| Override {
         classification: Some(class),
@@ -506,7 +506,7 @@ proptest::proptest! {
         reference in "#?/?[a-z~/%{}]{0,20}",
         place in proptest::sample::select(vec!["path", "query", "header", "cookie", "body"]),
     ) {
-        let mut whole = document(json!({format!("/{name}"): {"post": {
+        let mut whole = document(&json!({format!("/{name}"): {"post": {
             "parameters": [{"name": name, "in": place, "style": style,
                 "schema": {"$ref": reference}}],
             "requestBody": {"content": {"application/json": {"schema": {"$ref": reference}}}},

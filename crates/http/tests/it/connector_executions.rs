@@ -12,7 +12,7 @@ use crate::{
 const FROM_CLI: &str = "/api/connectors/cli/executions";
 
 async fn run(by: &Caller, agent: &Caller, on: &str, revision: &str, with: Value) -> Answer {
-    by.post(RUN, running(agent, on, revision, with)).await
+    by.post(RUN, running(agent, on, revision, &with)).await
 }
 
 #[tokio::test]
@@ -23,7 +23,7 @@ async fn an_operation_that_is_granted_runs_and_is_told() {
     let review = grant(&t, &connection, &ada, &["list_notes"]).await;
     let read = revision(&review, "list_notes");
     let mut events = t.events();
-    let body = running(&ada, &connection, &read, json!({}));
+    let body = running(&ada, &connection, &read, &json!({}));
     let ran = t.owner().post(FROM_CLI, body).await.ok(200);
     let id = text(&ran["logicalOperationId"]);
     assert_eq!(ran["attemptCount"], 1);
@@ -182,7 +182,7 @@ async fn a_repeat_with_its_key_runs_nothing_and_says_the_same() {
         &ada,
         &connection,
         &write,
-        json!({"text": "a", "play": "lost"}),
+        &json!({"text": "a", "play": "lost"}),
     );
     let ask = |by: Caller, body: Value| async move {
         let ask = by.ask("POST", RUN).header("idempotency-key", "k1");
@@ -196,7 +196,7 @@ async fn a_repeat_with_its_key_runs_nothing_and_says_the_same() {
     assert_eq!(again.header("idempotency-replayed"), "true");
     assert_eq!(again.ok(200), first);
     events.none();
-    let other = running(&ada, &connection, &write, json!({"text": "b"}));
+    let other = running(&ada, &connection, &write, &json!({"text": "b"}));
     ask(t.owner(), other)
         .await
         .refused(422, "IDEMPOTENCY_KEY_REUSED");
@@ -210,7 +210,7 @@ async fn a_program_needs_a_persons_word_for_what_destroys_and_a_person_does_not(
     let review = grant(&t, &connection, &ada, &["clear_notes"]).await;
     let destroy = revision(&review, "clear_notes");
     let program = program(&t, "script").await;
-    let body = running(&ada, &connection, &destroy, json!({}));
+    let body = running(&ada, &connection, &destroy, &json!({}));
     let ask = |body: Value, token: String| {
         let ask = program.ask("POST", RUN).header("prefer", "wait=0");
         let ask = match token.as_str() {
@@ -231,7 +231,7 @@ async fn a_program_needs_a_persons_word_for_what_destroys_and_a_person_does_not(
         .await
         .ok(200);
     let token = text(&required["approvalToken"]);
-    let other = running(&ada, &connection, &destroy, json!({"play": "error"}));
+    let other = running(&ada, &connection, &destroy, &json!({"play": "error"}));
     let another = ask(other, token.clone()).await.ok(202);
     assert_eq!(another["reason"], "wrong_action");
     let ran = ask(body.clone(), token.clone()).await.ok(200);
@@ -249,7 +249,7 @@ async fn what_was_allowed_and_is_allowed_no_more_is_not_sent() {
     let first = grant(&t, &connection, &ada, &["clear_notes"]).await;
     let destroy = revision(&first, "clear_notes");
     let program = program(&t, "script").await;
-    let body = running(&ada, &connection, &destroy, json!({}));
+    let body = running(&ada, &connection, &destroy, &json!({}));
     let held = program.ask("POST", RUN).json(&body).send();
     let deciding = async {
         let pending = || async { t.owner().get("/api/approvals").await.ok(200) };

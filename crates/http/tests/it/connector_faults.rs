@@ -72,7 +72,7 @@ impl Stage {
             "readNotes" => json!({}),
             _ => json!({"body": {"text": "a"}}),
         };
-        let body = running(&self.ada, &self.connection, &id, with);
+        let body = running(&self.ada, &self.connection, &id, &with);
         self.t.owner().post(RUN, body).await.ok(200)
     }
 }
@@ -159,7 +159,7 @@ async fn a_new_version_needs_a_new_grant() {
     let path = format!("/api/connectors/providers/{provider}/toolkits/notes");
     stage.t.owner().put(&path, toolkit).await.ok(200);
     let id = revision(&stage.review, "readNotes");
-    let body = running(&stage.ada, &stage.connection, &id, json!({}));
+    let body = running(&stage.ada, &stage.connection, &id, &json!({}));
     let refused = stage.t.owner().post(RUN, body).await;
     refused.refused(409, "CONNECTOR_REVISION_MISMATCH");
     assert_eq!(stage.service.seen().len(), 0);

@@ -84,7 +84,7 @@ pub(crate) async fn grant(t: &TestHall, connection: &str, agent: &Caller, slugs:
 }
 
 /// The body that runs an operation.
-pub(crate) fn running(agent: &Caller, connection: &str, revision: &str, with: Value) -> Value {
+pub(crate) fn running(agent: &Caller, connection: &str, revision: &str, with: &Value) -> Value {
     json!({"agentId": agent.agent(), "connectionId": connection,
         "operationRevisionId": revision, "arguments": with})
 }

@@ -19,7 +19,7 @@ async fn an_agent_sees_and_runs_what_it_is_granted_and_nothing_else() {
     let found = done(&ada, "connector_list_connections", json!({})).await;
     assert_eq!(
         column(&found["connections"], "connectionId"),
-        [connection.clone()]
+        std::slice::from_ref(&connection)
     );
     let asked = json!({"connectionId": connection});
     let found = done(&ada, "connector_list_operations", asked.clone()).await;

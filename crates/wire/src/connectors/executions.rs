@@ -113,6 +113,8 @@ pub enum ExecutionResult {
         data: Option<Value>,
         /// Why it is left out.
         #[schema(required = true)]
+        #[serde(rename = "dataOmitted")]
+        // The document does not follow `rename_all_fields`.
         data_omitted: Option<DataOmitted>,
     },
     /// The service said no, or nothing was sent, or a read was not answered.

@@ -43,12 +43,17 @@ pub enum ToolkitAuth {
         /// Whose metadata names the endpoints.
         issuer: Option<String>,
         /// Where a person is sent, where no issuer says it.
+        #[serde(rename = "authorizationUrl")]
+        // The document does not follow `rename_all_fields`.
         authorization_url: Option<String>,
         /// Where tokens are asked for, where no issuer says it.
+        #[serde(rename = "tokenUrl")] // The document does not follow `rename_all_fields`.
         token_url: Option<String>,
         /// Where a device code is asked for, where no issuer says it.
+        #[serde(rename = "deviceUrl")] // The document does not follow `rename_all_fields`.
         device_url: Option<String>,
         /// The client registered there; null registers one.
+        #[serde(rename = "clientId")] // The document does not follow `rename_all_fields`.
         client_id: Option<String>,
         /// What is asked for.
         #[schema(required = false)]
