@@ -1,3 +1,5 @@
+//! What must be true before an operation is sent, as tables.
+
 use super::*;
 use crate::{
     Moment,

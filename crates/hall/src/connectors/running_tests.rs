@@ -1,3 +1,5 @@
+//! What the end of the server leaves of executions on their way.
+
 use guildhall_domain::{
     Moment, Result,
     approvals::Requester,
