@@ -136,12 +136,20 @@ fn granted(server: &Server, home: &Scratch, provider: &str) -> Value {
     std::fs::create_dir_all(&folder).unwrap();
     let body = json!({"cwd": folder, "runtime": "rehearsal"});
     let agent = text(&post(server, "/api/sessions", &body, 201)["agentId"]);
-    let flow = post(server, "/api/connectors/connections", &wish(provider, "one"), 201);
+    let flow = post(
+        server,
+        "/api/connectors/connections",
+        &wish(provider, "one"),
+        201,
+    );
     let connection = text(&settled(server, &text(&flow["flowId"]))["connectionId"]);
     let path = format!("/api/connectors/connections/{connection}/reviews");
     let review = post(server, &path, &json!({}), 201);
     let revision = text(&review["operations"][0]["id"]);
-    let path = format!("/api/connectors/reviews/{}/apply", text(&review["reviewId"]));
+    let path = format!(
+        "/api/connectors/reviews/{}/apply",
+        text(&review["reviewId"])
+    );
     let body = json!({"grants": [{"agentId": agent, "operationRevisionIds": [revision]}]});
     post(server, &path, &body, 200);
     json!({"agentId": agent, "connectionId": connection, "operationRevisionId": revision})
@@ -208,8 +216,15 @@ fn killed_at_any_point_an_execution_ends_in_a_named_state_and_is_never_sent_agai
     }
     assert!(seen.values().all(|times| *times == 1), "{seen:?}");
     let listed = attempts(&server);
-    assert!(seen.len() <= listed.len(), "{} of {}", seen.len(), listed.len());
-    let unknown = listed.iter().filter(|one| one["status"] == "outcome_unknown");
+    assert!(
+        seen.len() <= listed.len(),
+        "{} of {}",
+        seen.len(),
+        listed.len()
+    );
+    let unknown = listed
+        .iter()
+        .filter(|one| one["status"] == "outcome_unknown");
     assert!(unknown.count() > 0, "a kill met an attempt on its way");
 }
 
@@ -255,7 +270,12 @@ fn killed_at_any_point_a_flow_is_in_one_of_its_states_and_asks_the_service_once(
         let (happened, happening) = mpsc::channel();
         *listener.lock().unwrap() = Some(happened.clone());
         let provider = if kill % 3 == 2 { &open } else { &device };
-        let flow = post(&server, "/api/connectors/connections", &wish(provider, &format!("k{kill}")), 201);
+        let flow = post(
+            &server,
+            "/api/connectors/connections",
+            &wish(provider, &format!("k{kill}")),
+            201,
+        );
         assert_eq!(flow["state"], "starting");
         let id = text(&flow["flowId"]);
         match kill % 3 {
@@ -288,9 +308,16 @@ fn killed_at_any_point_a_flow_is_in_one_of_its_states_and_asks_the_service_once(
     let asked = site.asked();
     let begun = asked.iter().filter(|one| one.path == "/device").count();
     let wanted = (0..KILLS).filter(|kill| kill % 3 != 2).count();
-    assert!(begun <= wanted, "{begun} codes were asked for by {wanted} flows");
+    assert!(
+        begun <= wanted,
+        "{begun} codes were asked for by {wanted} flows"
+    );
     let connected = finals.values().filter(|flow| flow["state"] == "connected");
     let listed = done(&server, "GET", "/api/connectors/connections", None, 200);
     let listed = listed["connections"].as_array().expect("connections").len();
-    assert_eq!(listed, connected.count(), "one connection for each that ended well");
+    assert_eq!(
+        listed,
+        connected.count(),
+        "one connection for each that ended well"
+    );
 }
