@@ -11,7 +11,6 @@ CREATE TABLE connector_connections (
   account_status   TEXT NOT NULL,
   enabled          INTEGER NOT NULL,
   external_cleanup TEXT NOT NULL,
-  grant_count      INTEGER NOT NULL,
   credentials      BLOB,
   credentials_end  INTEGER,
   created_at       INTEGER NOT NULL,

@@ -167,8 +167,6 @@ pub struct Connection {
     pub enabled: bool,
     /// What became of its credentials at the service.
     pub external_cleanup: Cleanup,
-    /// How many grants rest on it.
-    pub grant_count: u32,
     /// When it was made.
     pub created_at: Moment,
     /// When it was changed last.
@@ -276,7 +274,6 @@ mod tests {
             account_status,
             enabled: true,
             external_cleanup: Cleanup::NotRequired,
-            grant_count: 0,
             created_at: Moment::from_millis(0),
             updated_at: Moment::from_millis(0),
         }

@@ -26,7 +26,6 @@ fn facts() -> Facts {
             account_status: AccountStatus::Active,
             enabled: true,
             external_cleanup: Cleanup::NotRequired,
-            grant_count: 1,
             created_at: Moment::from_millis(1),
             updated_at: Moment::from_millis(1),
         },

@@ -27,13 +27,15 @@ use super::{
 };
 use crate::{Hall, callers};
 
-/// A connection, and whether it can be used.
+/// A connection, and what is found out about it when it is read.
 #[derive(Clone, Debug)]
 pub struct ConnectionSeen {
     /// The connection.
     pub connection: Connection,
     /// Whether it can be used.
     pub readiness: Readiness,
+    /// How many grants rest on it.
+    pub grant_count: u32,
 }
 
 impl Hall {
@@ -45,6 +47,7 @@ impl Hall {
         self.store()
             .read(|db| {
                 let availability = targets::availability(db)?;
+                let counts = grants::counts(db)?;
                 let all = rows::all(db)?.into_iter();
                 let seen = all.map(|connection| {
                     let why = match availability.get(&connection.provider_id) {
@@ -53,6 +56,7 @@ impl Hall {
                     };
                     let readiness = Readiness::of(&connection, why);
                     ConnectionSeen {
+                        grant_count: counts.get(&connection.id).copied().unwrap_or_default(),
                         connection,
                         readiness,
                     }
@@ -267,6 +271,7 @@ fn seen(db: &Rx<'_>, kept: Kept) -> Result<ConnectionSeen> {
     let unavailable = targets::why_unavailable(db, connection.provider_id)?;
     let readiness = Readiness::of(&connection, unavailable.as_deref());
     Ok(ConnectionSeen {
+        grant_count: grants::count_of(db, connection.id)?,
         connection,
         readiness,
     })

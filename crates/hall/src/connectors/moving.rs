@@ -153,7 +153,6 @@ fn connected(
         account_status: AccountStatus::Active,
         enabled: true,
         external_cleanup: Cleanup::NotRequired,
-        grant_count: 0,
         created_at: now,
         updated_at: now,
     })

@@ -21,7 +21,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Rx, Seen, Tx, agents,
-    connectors::{connections, grants, overrides, reviews, revisions},
+    connectors::{grants, overrides, reviews, revisions},
     sessions,
 };
 
@@ -76,6 +76,13 @@ impl Granted {
             }
         }
         found
+    }
+
+    /// How many grants that is.
+    pub fn count(&self) -> u32 {
+        let of_agents = self.grants.iter().map(|(_, revisions)| revisions.len());
+        let count = of_agents.sum::<usize>() + self.every_agent.len();
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 }
 
@@ -172,8 +179,6 @@ impl Hall {
                     grants::replace(tx, connection.id, &selection)?;
                     reviews::apply(tx, id, now)?;
                     let granted = grants::of_connection(tx, connection.id)?;
-                    let count = u32::try_from(granted.len()).unwrap_or(u32::MAX);
-                    connections::set_grant_count(tx, connection.id, count)?;
                     tell(tx, connection.id, before, caller.author, now)?;
                     for agent in grants::holders(tx, connection.id)? {
                         let toolkit = connection.toolkit.as_str();

@@ -126,5 +126,5 @@ pub async fn remove(
 }
 
 fn told(seen: ConnectionSeen) -> Connection {
-    Connection::new(seen.connection, seen.readiness)
+    Connection::new(seen.connection, seen.readiness, seen.grant_count)
 }

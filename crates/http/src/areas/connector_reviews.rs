@@ -204,10 +204,11 @@ fn grants(granted: Granted) -> ConnectorGrants {
 }
 
 fn review(reviewed: Reviewed) -> ConnectorReview {
+    let grant_count = reviewed.granted.count();
     let granted = grants(reviewed.granted);
     ConnectorReview {
         review_id: reviewed.id,
-        connection: Connection::new(reviewed.connection, reviewed.readiness),
+        connection: Connection::new(reviewed.connection, reviewed.readiness, grant_count),
         operations: reviewed.operations.into_iter().map(Into::into).collect(),
         agents: reviewed
             .agents

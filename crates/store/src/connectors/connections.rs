@@ -29,8 +29,7 @@ pub struct Kept {
 }
 
 const CONNECTION: &str = "id, provider_id, toolkit, label, account_label, lifecycle,
-    account_status, enabled, external_cleanup, grant_count, created_at, updated_at, credentials,
-    credentials_end";
+    account_status, enabled, external_cleanup, created_at, updated_at, credentials, credentials_end";
 
 /// The connection with this id.
 ///
@@ -94,9 +93,9 @@ pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
     let connection = &kept.connection;
     tx.run(
         "INSERT INTO connector_connections (id, provider_id, toolkit, label, account_label,
-           lifecycle, account_status, enabled, external_cleanup, grant_count, created_at,
-           updated_at, credentials, credentials_end)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+           lifecycle, account_status, enabled, external_cleanup, created_at, updated_at,
+           credentials, credentials_end)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         rusqlite::params![
             connection.id.as_bytes(),
             connection.provider_id.as_bytes(),
@@ -107,7 +106,6 @@ pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
             word_of(connection.account_status, &AccountStatus::WORDS),
             connection.enabled,
             word_of(connection.external_cleanup, &Cleanup::WORDS),
-            connection.grant_count,
             connection.created_at.as_millis(),
             connection.updated_at.as_millis(),
             kept.credentials,
@@ -117,8 +115,7 @@ pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
     Ok(())
 }
 
-/// Writes all of a connection that can change, but for its count of grants, which
-/// [`set_grant_count`] writes.
+/// Writes all of a connection that can change.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
@@ -149,18 +146,6 @@ pub fn update(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
             kept.credentials_end.map(Moment::as_millis),
             connection.id.as_bytes(),
         ],
-    )?;
-    Ok(())
-}
-
-/// Notes how many grants rest on a connection.
-///
-/// # Errors
-/// A fault when the engine refuses the row.
-pub fn set_grant_count(tx: &mut Tx<'_>, id: ConnectorConnectionId, grants: u32) -> Result<()> {
-    tx.run(
-        "UPDATE connector_connections SET grant_count = $1 WHERE id = $2",
-        (grants, id.as_bytes()),
     )?;
     Ok(())
 }
@@ -232,11 +217,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
             account_status: word(row, 6, &AccountStatus::WORDS)?,
             enabled: row.get(7)?,
             external_cleanup: word(row, 8, &Cleanup::WORDS)?,
-            grant_count: row.get(9)?,
-            created_at: moment(row, 10)?,
-            updated_at: moment(row, 11)?,
+            created_at: moment(row, 9)?,
+            updated_at: moment(row, 10)?,
         },
-        credentials: row.get(12)?,
-        credentials_end: maybe_moment(row, 13)?,
+        credentials: row.get(11)?,
+        credentials_end: maybe_moment(row, 12)?,
     })
 }

@@ -87,7 +87,8 @@ pub fn of_connection(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<V
     )
 }
 
-/// How many grants rest on each connection that has any.
+/// How many grants rest on each connection that has any; those of retired agents count for
+/// nothing.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
@@ -105,6 +106,20 @@ pub fn counts(db: &Rx<'_>) -> Result<HashMap<ConnectorConnectionId, u32>> {
         },
     )?;
     Ok(counted.into_iter().collect())
+}
+
+/// How many grants rest on one connection; see [`counts`].
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn count_of(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<u32> {
+    db.one(
+        "SELECT (SELECT COUNT(*) FROM connector_grants g JOIN agents a ON a.id = g.agent_id
+                 WHERE g.connection_id = $1 AND a.retired_at IS NULL)
+              + (SELECT COUNT(*) FROM connector_every_agent WHERE connection_id = $1)",
+        [connection.as_bytes()],
+        |row| row.get(0),
+    )
 }
 
 /// Whether an agent may run a revision with a connection, by itself or as one of all.

@@ -78,8 +78,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection, and whether it can be used.
-    pub fn new(connection: domain::Connection, readiness: domain::Readiness) -> Self {
+    /// A connection, whether it can be used, and how many grants rest on it.
+    pub fn new(
+        connection: domain::Connection,
+        readiness: domain::Readiness,
+        grant_count: u32,
+    ) -> Self {
         Self {
             id: connection.id,
             provider_instance_id: connection.provider_id,
@@ -91,7 +95,7 @@ impl Connection {
             enabled: connection.enabled,
             readiness: readiness.into(),
             external_cleanup: connection.external_cleanup,
-            grant_count: connection.grant_count,
+            grant_count,
             created_at: connection.created_at,
             updated_at: connection.updated_at,
         }
