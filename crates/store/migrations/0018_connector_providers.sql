@@ -39,7 +39,8 @@ CREATE TABLE connector_toolkits (
 );
 
 -- The operations of a toolkit as they are listed now; number is the order they are listed in.
--- binding and input_schema are JSON.
+-- schema_hash is that of input_schema: with it an operation is held against what was granted
+-- without reading its schema. binding and input_schema are JSON, can be long and stand last.
 CREATE TABLE connector_operations (
   number         INTEGER PRIMARY KEY,
   provider_id    BLOB NOT NULL,
@@ -49,6 +50,7 @@ CREATE TABLE connector_operations (
   description    TEXT NOT NULL,
   classification TEXT NOT NULL,
   retry_policy   TEXT NOT NULL,
+  schema_hash    TEXT NOT NULL,
   binding        TEXT NOT NULL,
   input_schema   TEXT NOT NULL,
   UNIQUE (provider_id, toolkit, slug),

@@ -102,6 +102,19 @@ pub struct Grant {
     pub revision_id: OperationRevisionId,
 }
 
+/// A connection with which an agent may run something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accessible {
+    /// The connection.
+    pub connection_id: ConnectorConnectionId,
+    /// The service.
+    pub toolkit: Slug,
+    /// What people call the connection.
+    pub label: String,
+    /// How many operations it may run there, as they are listed now.
+    pub operation_count: usize,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

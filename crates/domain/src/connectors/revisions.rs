@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 
 use super::{
     classification::{Classification, RetryPolicy},
-    operations::Operation,
     toolkits::Slug,
 };
 use crate::{
@@ -52,29 +51,6 @@ pub struct Identity {
     pub retry_policy: RetryPolicy,
 }
 
-impl Identity {
-    /// The identity of an operation of this toolkit as it is listed.
-    ///
-    /// # Errors
-    /// A fault when its schema has no canonical form.
-    pub fn of(
-        provider_id: ProviderId,
-        toolkit: &Slug,
-        toolkit_version: &str,
-        operation: &Operation,
-    ) -> Result<Self, Fault> {
-        Ok(Self {
-            provider_id,
-            toolkit: toolkit.clone(),
-            operation_slug: operation.slug.clone(),
-            toolkit_version: toolkit_version.to_owned(),
-            schema_hash: schema_hash(&operation.input_schema)?,
-            classification: operation.classification,
-            retry_policy: operation.retry_policy,
-        })
-    }
-}
-
 /// SHA-256 over the RFC 8785 canonical JSON of an input schema, 64 hex digits: the order of its
 /// members says nothing.
 ///
@@ -92,7 +68,7 @@ pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::connectors::operations::{Binding, Scripted};
+    use crate::connectors::operations::{Binding, Operation, Scripted};
 
     pub(crate) fn operation() -> Operation {
         Operation {
@@ -109,8 +85,15 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn identity(operation: &Operation) -> Identity {
-        let toolkit = Slug::parse("notes").unwrap();
-        Identity::of(ProviderId::from_bytes([1; 16]), &toolkit, "1.0", operation).unwrap()
+        Identity {
+            provider_id: ProviderId::from_bytes([1; 16]),
+            toolkit: Slug::parse("notes").unwrap(),
+            operation_slug: operation.slug.clone(),
+            toolkit_version: "1.0".to_owned(),
+            schema_hash: schema_hash(&operation.input_schema).unwrap(),
+            classification: operation.classification,
+            retry_policy: operation.retry_policy,
+        }
     }
 
     #[test]
@@ -125,44 +108,5 @@ pub(crate) mod tests {
             hash("{}"),
             "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
         );
-    }
-
-    #[test]
-    fn words_for_people_make_no_other_operation_and_everything_else_does() {
-        let before = identity(&operation());
-        let reworded = Operation {
-            title: "Write it down".to_owned(),
-            description: "Adds one.".to_owned(),
-            ..operation()
-        };
-        assert_eq!(identity(&reworded), before);
-        for changed in [
-            Operation {
-                slug: "add".to_owned(),
-                ..operation()
-            },
-            Operation {
-                classification: Classification::Destructive,
-                ..operation()
-            },
-            Operation {
-                retry_policy: RetryPolicy::ProviderIdempotencyKey,
-                ..operation()
-            },
-            Operation {
-                input_schema: json!({"type": "object"}),
-                ..operation()
-            },
-        ] {
-            assert_ne!(identity(&changed), before, "{changed:?}");
-        }
-        let other = Slug::parse("other").unwrap();
-        let of = |provider, toolkit: &Slug, version| {
-            let provider = ProviderId::from_bytes([provider; 16]);
-            Identity::of(provider, toolkit, version, &operation()).unwrap()
-        };
-        assert_ne!(of(2, &before.toolkit, "1.0"), before);
-        assert_ne!(of(1, &other, "1.0"), before);
-        assert_ne!(of(1, &before.toolkit, "1.1"), before);
     }
 }

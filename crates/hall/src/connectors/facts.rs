@@ -1,6 +1,6 @@
 //! What decides whether an operation may be run, read at one moment; and what an agent can reach.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashSet;
 
 use guildhall_domain::{
     Refusal, Result,
@@ -8,32 +8,22 @@ use guildhall_domain::{
     callers::{Agent as ByAgent, Caller, Credential, Gate, Owner},
     connectors::{
         Refused,
-        connections::{Connection, Lifecycle, Readiness},
+        connections::{Connection, Readiness},
         executions::{Ask, Facts},
-        operations::Operation,
         providers::Provider,
-        revisions::{Identity, Revision},
-        toolkits::Slug,
+        reviews::Accessible,
+        revisions::Revision,
     },
-    ids::{AgentId, ConnectorConnectionId, ProviderId, SessionId},
+    ids::{AgentId, ConnectorConnectionId, SessionId},
     outcome::Thing,
 };
 use guildhall_store::{
     Rx, Seen, agents,
-    connectors::{connections, grants, operations, overrides, providers, revisions, toolkits},
+    connectors::{connections, grants, operations, overrides, providers, revisions},
     tokens,
 };
 
 use crate::Hall;
-
-/// A connection that an agent can reach, with what it may run there.
-#[derive(Clone, Debug)]
-pub struct Accessible {
-    /// The connection.
-    pub connection: Connection,
-    /// What it may run, as it is listed now.
-    pub operations: Vec<Revision>,
-}
 
 /// Which sessions' word on a connection counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +50,34 @@ impl Hall {
         self.store()
             .read(move |db| {
                 registered(db, agent)?;
-                accessible(db, agent, Sessions::None)
+                grants::accessible(db, agent)
             })
             .await
     }
 
-    /// What the calling agent may run, and with what.
+    /// What an agent may run with a connection, in the order of discovery.
+    ///
+    /// # Errors
+    /// `NotFound` of the agent.
+    ///
+    /// Source: contract 5.5.
+    pub async fn connector_accessible_operations(
+        &self,
+        by: &Owner,
+        agent: AgentId,
+        connection: ConnectorConnectionId,
+    ) -> Result<Seen<Vec<Revision>>> {
+        let _ = by;
+        self.store()
+            .read(move |db| {
+                registered(db, agent)?;
+                grants::operations(db, agent, connection)
+            })
+            .await
+    }
+
+    /// The connections with which the calling agent may run something, without those that a
+    /// session turned off.
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
@@ -74,12 +86,42 @@ impl Hall {
     pub async fn connectors_of_agent(&self, by: &ByAgent) -> Result<Vec<Accessible>> {
         let caller = *by.caller();
         let seen = self.store().read(move |db| {
-            let agent = caller.agent().ok_or(Refusal::AgentTokenRequired)?;
-            let sessions = Sessions::Of(session_of(db, &caller)?);
-            accessible(db, agent, sessions)
+            let (agent, off) = narrowed(db, &caller)?;
+            let mut found = grants::accessible(db, agent)?;
+            found.retain(|one| !off.contains(&one.connection_id));
+            Ok(found)
         });
         Ok(seen.await?.value)
     }
+
+    /// What the calling agent may run with a connection; nothing where a session turned it off.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    ///
+    /// Source: contract 5.8.
+    pub async fn connector_operations_of_agent(
+        &self,
+        by: &ByAgent,
+        connection: ConnectorConnectionId,
+    ) -> Result<Vec<Revision>> {
+        let caller = *by.caller();
+        let seen = self.store().read(move |db| {
+            let (agent, off) = narrowed(db, &caller)?;
+            match off.contains(&connection) {
+                true => Ok(Vec::new()),
+                false => grants::operations(db, agent, connection),
+            }
+        });
+        Ok(seen.await?.value)
+    }
+}
+
+/// The agent that asks, and what is turned off for it.
+fn narrowed(db: &Rx<'_>, by: &Caller) -> Result<(AgentId, HashSet<ConnectorConnectionId>)> {
+    let agent = by.agent().ok_or(Refusal::AgentTokenRequired)?;
+    let sessions = Sessions::Of(session_of(db, by)?);
+    Ok((agent, turned_off(db, agent, sessions)?))
 }
 
 /// The agent, if it is on the registry.
@@ -108,23 +150,6 @@ pub(super) fn connection(
     Ok(provider.map(|provider| (kept.connection, provider)))
 }
 
-/// What a service lists now.
-pub(super) fn listed(
-    db: &Rx<'_>,
-    provider: ProviderId,
-    toolkit: &Slug,
-) -> Result<Vec<(Identity, Operation)>> {
-    let Some(version) = toolkits::find(db, provider, toolkit)?.map(|found| found.version) else {
-        return Ok(Vec::new());
-    };
-    let listed = operations::of_toolkit(db, provider, toolkit)?;
-    let named = listed.into_iter().map(|operation| {
-        let identity = Identity::of(provider, toolkit, &version, &operation)?;
-        Ok((identity, operation))
-    });
-    named.collect()
-}
-
 /// What decides on `ask` now.
 ///
 /// # Errors
@@ -135,14 +160,7 @@ pub(super) fn of(db: &Rx<'_>, ask: &Ask, sessions: Sessions) -> Result<Facts> {
     let revision = revisions::by_id(db, ask.revision_id)?.ok_or(Refused::TargetNotFound)?;
     let (provider_id, toolkit) = (connection.provider_id, &connection.toolkit);
     let slug = &revision.identity.operation_slug;
-    let version = toolkits::find(db, provider_id, toolkit)?.map(|found| found.version);
-    let operation = operations::find(db, provider_id, toolkit, slug)?;
-    let listed = match version.zip(operation) {
-        None => None,
-        Some((version, operation)) => {
-            Some(Identity::of(provider_id, toolkit, &version, &operation)?)
-        }
-    };
+    let listed = operations::identity_of(db, provider_id, toolkit, slug)?;
     let is_granted = grants::is_granted(db, ask.connection_id, ask.agent_id, ask.revision_id)?;
     Ok(Facts {
         readiness: Readiness::of(&connection, provider.unavailable.as_deref()),
@@ -159,46 +177,9 @@ fn turned_off(
     db: &Rx<'_>,
     agent: AgentId,
     sessions: Sessions,
-) -> Result<std::collections::HashSet<ConnectorConnectionId>> {
+) -> Result<HashSet<ConnectorConnectionId>> {
     match sessions {
-        Sessions::None => Ok(std::collections::HashSet::new()),
+        Sessions::None => Ok(HashSet::new()),
         Sessions::Of(session) => overrides::turned_off(db, agent, session),
     }
-}
-
-/// What an agent may run as it is listed now, by connection; nothing of connections that are
-/// disconnected or turned off.
-fn accessible(db: &Rx<'_>, agent: AgentId, sessions: Sessions) -> Result<Vec<Accessible>> {
-    let off = turned_off(db, agent, sessions)?;
-    let mut granted: HashMap<ConnectorConnectionId, Vec<Revision>> = HashMap::new();
-    for (connection, revision) in grants::of_agent(db, agent)? {
-        granted.entry(connection).or_default().push(revision);
-    }
-    let mut lists: BTreeMap<(ProviderId, Slug), BTreeSet<Identity>> = BTreeMap::new();
-    let mut found = Vec::new();
-    for connection in connections::all(db)? {
-        let is_open = connection.lifecycle != Lifecycle::Disconnected;
-        let Some(mut revisions) = granted
-            .remove(&connection.id)
-            .filter(|_| is_open && !off.contains(&connection.id))
-        else {
-            continue;
-        };
-        let service = (connection.provider_id, connection.toolkit.clone());
-        let list = match lists.entry(service) {
-            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::btree_map::Entry::Vacant(place) => {
-                let listed = listed(db, connection.provider_id, &connection.toolkit)?;
-                place.insert(listed.into_iter().map(|(identity, _)| identity).collect())
-            }
-        };
-        revisions.retain(|revision| list.contains(&revision.identity));
-        if !revisions.is_empty() {
-            found.push(Accessible {
-                connection,
-                operations: revisions,
-            });
-        }
-    }
-    Ok(found)
 }

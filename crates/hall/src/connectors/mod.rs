@@ -31,7 +31,6 @@ pub use self::{
     connections::ConnectionSeen,
     credentials::Renewing,
     executions::Execute,
-    facts::Accessible,
     flows::{Begun, FlowSeen},
     providers::ProviderSeen,
     reviews::{Granted, Reviewed},

@@ -1,10 +1,10 @@
 //! Reviews and grants: the owner looks at what a connection can do, and says who may do it.
 //! Source: contract 5.5.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Fault, Moment, Refusal, Result,
     agents::Agent,
     callers::{Gate, Owner, OwnerInteractive},
     connectors::{
@@ -21,7 +21,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Rx, Seen, Tx, agents,
-    connectors::{grants, overrides, reviews, revisions},
+    connectors::{grants, operations, overrides, reviews, revisions},
     sessions,
 };
 
@@ -169,9 +169,8 @@ impl Hall {
                 once.run(tx, now, |tx| {
                     let review = reviews::by_id(tx, id)?.ok_or(Refused::ReviewNotFound)?;
                     let (connection, provider) = open_connection(tx, review.connection_id)?;
-                    let listed = facts::listed(tx, review.provider_id, &review.toolkit)?;
-                    let listed: BTreeSet<Identity> =
-                        listed.into_iter().map(|(identity, _)| identity).collect();
+                    let listed = operations::identities(tx, review.provider_id, &review.toolkit)?;
+                    let listed: BTreeSet<Identity> = listed.into_iter().collect();
                     let known = agents::list(tx, false)?.into_iter().map(|agent| agent.id);
                     let known: BTreeSet<AgentId> = known.collect();
                     review.may_apply(&selection, provider.generation, &listed, &known, now)?;
@@ -253,26 +252,34 @@ fn open_connection(
 
 /// The revisions of what a connection's service lists now; those that are new are written.
 fn shown(tx: &mut Tx<'_>, connection: &Connection, now: Moment) -> Result<Vec<Revision>> {
-    let listed = facts::listed(tx, connection.provider_id, &connection.toolkit)?;
-    let Some((first, _)) = listed.first() else {
+    let (provider, toolkit) = (connection.provider_id, &connection.toolkit);
+    let listed = operations::identities(tx, provider, toolkit)?;
+    let Some(first) = listed.first() else {
         return Err(Refused::OperationsUnsupported.into());
     };
-    let version = first.toolkit_version.clone();
-    let known = |tx: &Tx<'_>| -> Result<BTreeMap<Identity, Revision>> {
-        let found =
-            revisions::of_version(tx, connection.provider_id, &connection.toolkit, &version)?;
-        let named = found
-            .into_iter()
-            .map(|revision| (revision.identity.clone(), revision));
-        Ok(named.collect())
+    let known = revisions::of_version(tx, provider, toolkit, &first.toolkit_version)?;
+    let known = known
+        .into_iter()
+        .map(|revision| (revision.identity.clone(), revision));
+    let mut known: BTreeMap<Identity, Revision> = known.collect();
+    let is_all_known = listed.iter().all(|identity| known.contains_key(identity));
+    let mut operations = match is_all_known {
+        true => HashMap::new(),
+        false => {
+            let found = operations::of_toolkit(tx, provider, toolkit)?;
+            let named = found.into_iter().map(|it| (it.slug.clone(), it));
+            named.collect::<HashMap<_, _>>()
+        }
     };
-    let mut before = known(tx)?;
     let mut shown = Vec::with_capacity(listed.len());
-    for (identity, operation) in listed {
-        if let Some(revision) = before.remove(&identity) {
+    for identity in listed {
+        if let Some(revision) = known.remove(&identity) {
             shown.push(revision);
             continue;
         }
+        let Some(operation) = operations.remove(&identity.operation_slug) else {
+            return Err(Fault::broken("opening a review", "an operation has no row").into());
+        };
         let revision = Revision {
             id: Hall::new_id(OperationRevisionId::from_bytes),
             identity,

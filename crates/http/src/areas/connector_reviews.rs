@@ -3,12 +3,15 @@
 use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::{Owner, OwnerInteractive},
-    connectors::reviews::Selection,
+    connectors::{
+        reviews::{Accessible, Selection},
+        revisions::Revision,
+    },
     ids::{AgentId, ConnectorConnectionId, ReviewId},
 };
 use guildhall_hall::{
     Hall,
-    connectors::{Accessible, Granted, Reviewed},
+    connectors::{Granted, Reviewed},
 };
 use guildhall_wire::{
     connectors::connections::Connection,
@@ -164,31 +167,25 @@ pub async fn operations(
     Path(id): Path<ConnectorConnectionId>,
     Query(OfAgent(agent)): Query<OfAgent>,
 ) -> ApiResult<Read<AccessibleOperations>> {
-    let seen = hall.connector_accessible(&by, agent).await?;
-    Ok(Read(seen.map(|all| operations_of(all, id))))
+    let seen = hall.connector_accessible_operations(&by, agent, id);
+    Ok(Read(seen.await?.map(operations_of)))
 }
 
 pub(crate) fn connections(all: Vec<Accessible>) -> AccessibleConnections {
     let one = |one: Accessible| AccessibleConnection {
-        connection_id: one.connection.id,
-        toolkit: one.connection.toolkit,
-        label: one.connection.label,
-        operation_count: one.operations.len(),
+        connection_id: one.connection_id,
+        toolkit: one.toolkit,
+        label: one.label,
+        operation_count: one.operation_count,
     };
     AccessibleConnections {
         connections: all.into_iter().map(one).collect(),
     }
 }
 
-/// What can be run with one connection; nothing with one that is not among them.
-pub(crate) fn operations_of(
-    all: Vec<Accessible>,
-    id: ConnectorConnectionId,
-) -> AccessibleOperations {
-    let found = all.into_iter().find(|one| one.connection.id == id);
-    let operations = found.map(|one| one.operations).unwrap_or_default();
+pub(crate) fn operations_of(all: Vec<Revision>) -> AccessibleOperations {
     AccessibleOperations {
-        operations: operations.into_iter().map(Into::into).collect(),
+        operations: all.into_iter().map(Into::into).collect(),
     }
 }
 

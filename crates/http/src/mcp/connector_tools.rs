@@ -106,8 +106,8 @@ async fn answer(
     match wire::call(kind, arguments).map_err(Refusal::Validation)? {
         Call::Connections => Ok(told(&connections(hall.connectors_of_agent(by).await?))),
         Call::Operations(connection) => {
-            let all = hall.connectors_of_agent(by).await?;
-            Ok(told(&operations_of(all, connection)))
+            let found = hall.connector_operations_of_agent(by, connection);
+            Ok(told(&operations_of(found.await?)))
         }
         Call::Execute {
             connection,

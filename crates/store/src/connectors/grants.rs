@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use guildhall_domain::{
     Result,
     connectors::{
-        reviews::{Grant, Selection},
+        reviews::{Accessible, Grant, Selection},
         revisions::Revision,
     },
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId},
 };
 
-use super::revisions;
+use super::{revisions, toolkits::slug_at};
 use crate::{
     Rx, Tx,
     rows::{count, id, maybe_id},
@@ -158,24 +158,66 @@ pub fn holders(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<Vec<Age
     )
 }
 
-/// What is granted to an agent, by itself or as one of all, by connection.
+/// What is granted to the agent $1, by itself or as one of all, of what connections that are not
+/// given up list now: a grant of anything else counts for nothing. Each step follows an index
+/// from the grants on, so that it costs what was granted and not what services list.
+fn reachable(of_connection: &str) -> String {
+    format!(
+        "FROM (SELECT connection_id, revision_id FROM connector_grants
+               WHERE agent_id = $1{of_connection}
+               UNION SELECT connection_id, revision_id FROM connector_every_agent
+               WHERE 1{of_connection}) g
+           CROSS JOIN connector_connections c ON c.id = g.connection_id
+           CROSS JOIN connector_revisions v ON v.id = g.revision_id
+             AND v.provider_id = c.provider_id AND v.toolkit = c.toolkit
+           CROSS JOIN connector_toolkits t ON t.provider_id = v.provider_id
+             AND t.slug = v.toolkit AND t.version = v.toolkit_version
+           CROSS JOIN connector_operations o ON o.provider_id = v.provider_id
+             AND o.toolkit = v.toolkit AND o.slug = v.operation_slug
+             AND o.schema_hash = v.schema_hash AND o.classification = v.classification
+             AND o.retry_policy = v.retry_policy
+         WHERE c.lifecycle <> 'disconnected'"
+    )
+}
+
+/// The connections with which an agent may run something, in the order they were made.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<(ConnectorConnectionId, Revision)>> {
-    let columns = revisions::COLUMNS;
-    db.all(
-        &format!(
-            "SELECT {columns}, g.connection_id
-             FROM (SELECT connection_id, revision_id FROM connector_grants WHERE agent_id = $1
-                   UNION SELECT connection_id, revision_id FROM connector_every_agent) g
-               JOIN connector_revisions v ON v.id = g.revision_id
-             ORDER BY g.connection_id, v.number"
-        ),
-        [agent.as_bytes()],
-        |row| {
-            let connection = id(row, 12, ConnectorConnectionId::from_bytes)?;
-            Ok((connection, revisions::read(row)?))
-        },
-    )
+pub fn accessible(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Accessible>> {
+    db.all(&accessible_sql(), [agent.as_bytes()], |row| {
+        Ok(Accessible {
+            connection_id: id(row, 0, ConnectorConnectionId::from_bytes)?,
+            toolkit: slug_at(row, 1)?,
+            label: row.get(2)?,
+            operation_count: usize::try_from(count(row, 3)?).unwrap_or(usize::MAX),
+        })
+    })
 }
+
+fn accessible_sql() -> String {
+    let reachable = reachable("");
+    format!("SELECT c.id, c.toolkit, c.label, COUNT(*) {reachable} GROUP BY c.id ORDER BY c.id")
+}
+
+/// What an agent may run with a connection, in the order of discovery.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn operations(
+    db: &Rx<'_>,
+    agent: AgentId,
+    connection: ConnectorConnectionId,
+) -> Result<Vec<Revision>> {
+    let params = (agent.as_bytes(), connection.as_bytes());
+    db.all(&operations_sql(), params, revisions::read)
+}
+
+fn operations_sql() -> String {
+    let (columns, reachable) = (revisions::COLUMNS, reachable(" AND connection_id = $2"));
+    format!("SELECT {columns} {reachable} ORDER BY v.number")
+}
+
+#[cfg(test)]
+#[path = "grants_tests.rs"]
+mod tests;

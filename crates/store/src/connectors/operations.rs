@@ -5,13 +5,17 @@ use guildhall_domain::{
     connectors::{
         classification::{Classification, RetryPolicy},
         operations::Operation,
+        revisions::{Identity, schema_hash},
         toolkits::Slug,
     },
     ids::ProviderId,
 };
 use rusqlite::Row;
 
-use super::toolkits::{json, parsed};
+use super::{
+    revisions::identity,
+    toolkits::{json, parsed},
+};
 use crate::{
     Rx, Tx,
     rows::{word, word_of},
@@ -19,6 +23,12 @@ use crate::{
 
 const COLUMNS: &str =
     "slug, title, description, classification, retry_policy, binding, input_schema";
+
+/// What a grant of the operation `o` of the toolkit `t` would rest on.
+const IDENTITY: &str = "o.provider_id, o.toolkit, t.version, o.slug, o.schema_hash,
+    o.classification, o.retry_policy
+  FROM connector_toolkits t
+    JOIN connector_operations o ON o.provider_id = t.provider_id AND o.toolkit = t.slug";
 
 /// The operations of a toolkit in the order they are listed.
 ///
@@ -55,6 +65,35 @@ pub fn find(
     )
 }
 
+/// What grants of a toolkit's operations would rest on, as they are listed; no schema is read.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn identities(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<Vec<Identity>> {
+    db.all(
+        &format!("SELECT {IDENTITY} WHERE t.provider_id = $1 AND t.slug = $2 ORDER BY o.number"),
+        (provider.as_bytes(), toolkit.as_str()),
+        |row| identity(row, 0),
+    )
+}
+
+/// The same of the operation of this name.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn identity_of(
+    db: &Rx<'_>,
+    provider: ProviderId,
+    toolkit: &Slug,
+    slug: &str,
+) -> Result<Option<Identity>> {
+    db.first(
+        &format!("SELECT {IDENTITY} WHERE t.provider_id = $1 AND t.slug = $2 AND o.slug = $3"),
+        (provider.as_bytes(), toolkit.as_str(), slug),
+        |row| identity(row, 0),
+    )
+}
+
 /// Puts these operations in the place of those the toolkit had.
 ///
 /// # Errors
@@ -72,8 +111,8 @@ pub fn replace(
     for operation in operations {
         tx.run(
             "INSERT INTO connector_operations (provider_id, toolkit, slug, title, description,
-               classification, retry_policy, binding, input_schema)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+               classification, retry_policy, schema_hash, binding, input_schema)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
             (
                 provider.as_bytes(),
                 toolkit.as_str(),
@@ -82,6 +121,7 @@ pub fn replace(
                 &operation.description,
                 word_of(operation.classification, &Classification::WORDS),
                 word_of(operation.retry_policy, &RetryPolicy::WORDS),
+                schema_hash(&operation.input_schema)?,
                 json(&operation.binding)?,
                 json(&operation.input_schema)?,
             ),
