@@ -268,6 +268,17 @@ pub fn pending_about(db: &Rx<'_>, agent: AgentId, author: AuthorId) -> Result<Ve
     Ok(found.into_iter().map(|stored| stored.approval).collect())
 }
 
+/// The rows of a kind that a person has yet to decide, expired or not.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn pending_of_kind(db: &Rx<'_>, kind: ApprovalKind) -> Result<Vec<Approval>> {
+    let condition = "p.kind = $1 AND p.state = 'pending' ORDER BY p.id";
+    let params = [word_of(kind, &ApprovalKind::WORDS)];
+    let found = whole(db, db.all(&select(condition), params, raw)?)?;
+    Ok(found.into_iter().map(|stored| stored.approval).collect())
+}
+
 /// Rows of deeds whose time is over at `now` and not yet written so, at most `limit` of those
 /// that were pending and of those that were granted.
 ///

@@ -11,7 +11,7 @@ use guildhall_domain::{
     limits,
 };
 use guildhall_store::{
-    Tx, agents,
+    Tx,
     approvals::{self, New},
 };
 use guildhall_world::{
@@ -85,26 +85,27 @@ pub(crate) fn ask_access(
     rows::open(tx, &new, Some(by.author), now)
 }
 
-/// Settles what an agent asked about a service, because something of it was granted to it.
+/// Settles what these agents asked about a service, because something of it was granted to them.
 ///
 /// # Errors
 /// Faults.
 pub(crate) fn settle_access(
     tx: &mut Tx<'_>,
     digests: &Digests,
-    (agent, toolkit): (AgentId, &str),
+    (agents, toolkit): (&[AgentId], &str),
     by: &Caller,
     now: Moment,
 ) -> Result<()> {
-    let Some(author) = agents::by_id(tx, agent)?.map(|agent| agent.author_id) else {
-        return Ok(());
-    };
-    let digest = digest(digests, agent, toolkit)?;
-    let asked = approvals::open_for(tx, Requester::of_agent(author), &digest)?;
-    match asked.filter(|asked| asked.must_be_pending(now).is_ok()) {
-        Some(asked) => rows::step(tx, &asked, ApprovalTrigger::Grant, Some(by.author), "", now),
-        None => Ok(()),
+    for asked in approvals::pending_of_kind(tx, ApprovalKind::Access)? {
+        let agent = asked.agent_id.filter(|agent| agents.contains(agent));
+        let Some(agent) = agent.filter(|_| asked.must_be_pending(now).is_ok()) else {
+            continue;
+        };
+        if asked.digest == digest(digests, agent, toolkit)? {
+            rows::step(tx, &asked, ApprovalTrigger::Grant, Some(by.author), "", now)?;
+        }
     }
+    Ok(())
 }
 
 /// What is the same of all wishes of one agent for one service.

@@ -179,10 +179,9 @@ impl Hall {
                     reviews::apply(tx, id, now)?;
                     let granted = grants::of_connection(tx, connection.id)?;
                     tell(tx, connection.id, before, caller.author, now)?;
-                    for agent in grants::holders(tx, connection.id)? {
-                        let toolkit = connection.toolkit.as_str();
-                        approvals::settle_access(tx, &digests, (agent, toolkit), &caller, now)?;
-                    }
+                    let holders = grants::holders(tx, connection.id)?;
+                    let settled = (holders.as_slice(), connection.toolkit.as_str());
+                    approvals::settle_access(tx, &digests, settled, &caller, now)?;
                     Ok(Granted::of(granted))
                 })
             })
