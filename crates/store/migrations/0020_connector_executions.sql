@@ -1,6 +1,6 @@
 -- What is granted of connectors, and what was run. Source: contract 5.5 and 5.6.
 -- Connections and instances are named without a reference: what was run with them stays known
--- when they are gone, and what is granted is taken away by whoever removes a connection.
+-- when they are gone, and what is granted is taken away by whoever gives a connection up.
 
 -- Operations as they were when they were reviewed; rows are never changed. number is the order of
 -- discovery. input_schema is JSON, can be long and stands last.

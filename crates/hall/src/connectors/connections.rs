@@ -22,6 +22,7 @@ use guildhall_store::{
 use super::{
     flows,
     moving::Doing,
+    reviews,
     secrets::{Account, Credentials},
     targets,
 };
@@ -144,7 +145,8 @@ impl Hall {
             .await
     }
 
-    /// Gives a connection up: its credentials are erased here, then given back over there.
+    /// Gives a connection up: its credentials are erased and its grants taken away here, then the
+    /// credentials are given back over there.
     ///
     /// # Errors
     /// [`Refused::ConnectionNotFound`]. That the service did not take them back is no error.
@@ -178,6 +180,7 @@ impl Hall {
                     connection.updated_at = now;
                     (kept.credentials, kept.credentials_end) = (None, None);
                     write(tx, &kept, doing)?;
+                    reviews::take_away(tx, id, doing)?;
                     flows::end_of(tx, id, doing)?;
                     Ok((seen(tx, kept)?, credentials))
                 })
@@ -234,7 +237,6 @@ impl Hall {
                     return Err(Refused::NotDisconnected.into());
                 }
                 flows::end_of(tx, id, (Some(by.author), now))?;
-                grants::drop_of(tx, id)?;
                 overrides::drop_of(tx, id)?;
                 rows::remove(tx, id)
             })

@@ -15,7 +15,7 @@ use guildhall_domain::{
         told::GrantsChanged,
     },
     events::Event,
-    ids::{AgentId, AuthorId, ConnectorConnectionId, OperationRevisionId, ReviewId, SessionId},
+    ids::{AgentId, ConnectorConnectionId, OperationRevisionId, ReviewId, SessionId},
     limits::connectors::CONNECTOR_REVIEW_TTL_S,
     outcome::Thing,
 };
@@ -25,7 +25,7 @@ use guildhall_store::{
     sessions,
 };
 
-use super::facts;
+use super::{facts, moving::Doing};
 use crate::{Hall, approvals, callers, repeats::Once};
 
 /// Seconds a review stays after its time, so that who comes too late is told so: a day.
@@ -178,7 +178,7 @@ impl Hall {
                     grants::replace(tx, connection.id, &selection)?;
                     reviews::apply(tx, id, now)?;
                     let granted = grants::of_connection(tx, connection.id)?;
-                    tell(tx, connection.id, before, caller.author, now)?;
+                    tell(tx, connection.id, before, (Some(caller.author), now))?;
                     let holders = grants::holders(tx, connection.id)?;
                     let settled = (holders.as_slice(), connection.toolkit.as_str());
                     approvals::settle_access(tx, &digests, settled, &caller, now)?;
@@ -228,7 +228,7 @@ impl Hall {
                 facts::connection(tx, connection)?.ok_or(Refused::ConnectionNotFound)?;
                 overrides::set(tx, session, connection, on)?;
                 let holders = grants::holders(tx, connection)?;
-                tell(tx, connection, holders, caller.author, now)
+                tell(tx, connection, holders, (Some(caller.author), now))
             })
             .await
     }
@@ -293,13 +293,27 @@ fn shown(tx: &mut Tx<'_>, connection: &Connection, now: Moment) -> Result<Vec<Re
     Ok(shown)
 }
 
+/// Takes away all that is granted with a connection, and tells those who held it.
+pub(super) fn take_away(
+    tx: &mut Tx<'_>,
+    connection: ConnectorConnectionId,
+    doing: Doing,
+) -> Result<()> {
+    let holders = grants::holders(tx, connection)?;
+    let count = grants::count_of(tx, connection)?;
+    grants::drop_of(tx, connection)?;
+    match count {
+        0 => Ok(()),
+        _ => tell(tx, connection, holders, doing),
+    }
+}
+
 /// Tells of what is granted with a connection now.
 fn tell(
     tx: &mut Tx<'_>,
     connection_id: ConnectorConnectionId,
     agents_before: Vec<AgentId>,
-    by: AuthorId,
-    now: Moment,
+    (actor, now): Doing,
 ) -> Result<()> {
     let granted = grants::of_connection(tx, connection_id)?;
     let revisions: BTreeSet<_> = granted.iter().map(|grant| grant.revision_id).collect();
@@ -309,6 +323,6 @@ fn tell(
         revision_count: u32::try_from(revisions.len()).unwrap_or(u32::MAX),
         agents_before,
     });
-    tx.append(now, Some(by), &event)?;
+    tx.append(now, actor, &event)?;
     Ok(())
 }

@@ -148,7 +148,7 @@ impl Hall {
     /// # Errors
     /// [`Refused::ProviderNotFound`], [`Refused::ToolkitNotFound`],
     /// [`Refused::CatalogIncomplete`], [`Refused::ToolkitUnreachable`].
-    pub async fn relist_toolkit(
+    pub(crate) async fn relist_toolkit(
         &self,
         id: ProviderId,
         slug: Slug,

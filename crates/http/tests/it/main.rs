@@ -27,6 +27,7 @@ mod connector_flows;
 #[cfg(feature = "real-servers")]
 mod connector_flows_real;
 mod connector_grants;
+mod connector_holders;
 mod connector_kit;
 mod connector_providers;
 mod connector_tools;
