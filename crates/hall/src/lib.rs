@@ -25,6 +25,7 @@ pub mod mcp_gateway;
 pub mod mcp_servers;
 pub mod mcp_signin;
 pub mod members;
+pub mod oauth_landing;
 mod passwords;
 pub mod reaching;
 pub mod reactions;

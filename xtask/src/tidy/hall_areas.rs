@@ -28,6 +28,7 @@ const INFRASTRUCTURE: &[&str] = &[
     "sweep",
     "watch",
     "launching",
+    "oauth_landing",
 ];
 
 /// Which area imports which, each for a reason given in docs/crossings.md.

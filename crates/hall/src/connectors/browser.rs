@@ -13,7 +13,7 @@ use guildhall_store::{
     connectors::flows::{self as rows, Kept},
 };
 use guildhall_world::{
-    oauth::{Talk, authorization_url, pkce},
+    oauth::{Talk, authorization_url},
     seal::Seal,
     tokens,
 };
@@ -21,11 +21,15 @@ use url::Url;
 
 use super::{
     moving::happen,
-    secrets::{Browser, Credentials, Granted, Opened, Step},
+    secrets::{Browser, Credentials, Granted, Step},
     starting::{UNREACHABLE, sentence},
     targets,
 };
-use crate::{Hall, launching::base};
+use crate::{
+    Hall,
+    launching::base,
+    oauth_landing::{self, Landed, Leaving, Opened, Parting},
+};
 
 /// What a person reads before leaving.
 #[derive(Clone, Debug)]
@@ -40,26 +44,8 @@ pub struct ConnectorPage {
     pub base: String,
 }
 
-/// Where a person is sent. Without `Debug`, because the cookie is secret.
-pub struct Leaving {
-    /// Where.
-    pub location: String,
-    /// What the browser keeps until the answer comes.
-    pub cookie: String,
-    /// For how many seconds.
-    pub seconds: i64,
-}
-
-/// What came of the answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finished {
-    /// The account of this service is connected.
-    Connected(String),
-    /// It is not, for this reason.
-    Failed(String),
-    /// It answers nothing that this browser asked.
-    Unknown,
-}
+/// What came of the answer; people are told why not.
+pub type Finished = oauth_landing::Finished<String>;
 
 /// A flow whose answer was taken.
 struct Accepted {
@@ -112,46 +98,33 @@ impl Hall {
     ) -> Result<Leaving> {
         let (digest, now) = (tokens::digest(ticket), self.now());
         let seal = self.inner.seal.clone();
-        let (state, cookie) = (tokens::mint("")?.reveal(), tokens::mint("")?.reveal());
-        let pkce = pkce()?;
+        let parting = Parting::new()?;
         self.store()
             .write(move |tx| {
                 let (mut kept, mut browser) = live(tx, &seal, &digest, now)?;
-                let seconds = (kept.flow.expires_at.as_millis() - now.as_millis()) / 1_000;
-                let seconds = seconds.max(1);
+                let until = kept.flow.expires_at;
                 if let Some(opened) = browser.opened {
-                    return Ok(Leaving {
-                        location: opened.location,
-                        cookie: opened.cookie,
-                        seconds,
-                    });
+                    return Ok(opened.leaving(until, now));
                 }
                 let arranged = &browser.arranged;
                 let location = authorization_url(
                     &arranged.metadata,
                     &arranged.access.client,
-                    (&browser.redirect_uri, &state),
-                    &pkce,
+                    (&browser.redirect_uri, &parting.state),
+                    &parting.pkce,
                     (
                         arranged.access.resource.as_deref(),
                         arranged.scope.as_deref(),
                     ),
                 );
                 let location = location.map_err(|_| Refusal::NotFound(Thing::Signin))?;
-                let location = String::from(location);
-                browser.opened = Some(Opened {
-                    location: location.clone(),
-                    cookie: cookie.clone(),
-                    verifier: pkce.verifier,
-                });
-                kept.answer_state = Some(tokens::digest(&state));
+                let (opened, state) = parting.to(location.into());
+                let leaving = opened.leaving(until, now);
+                browser.opened = Some(opened);
+                kept.answer_state = Some(state);
                 kept.sealed = Some(Step::Browser(browser).close(&seal, kept.flow.id)?);
                 rows::reseal(tx, &kept)?;
-                Ok(Leaving {
-                    location,
-                    cookie,
-                    seconds,
-                })
+                Ok(leaving)
             })
             .await
     }
@@ -159,49 +132,38 @@ impl Hall {
     /// Takes the answer of the authorization server: of the browser that was sent away, and once.
     ///
     /// # Errors
-    /// Faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
+    /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
     pub async fn finish_connector_sign_in(
         &self,
         answer: Answer,
         cookie: Option<String>,
     ) -> Result<Finished> {
-        let (Some(state), Some(cookie)) = (answer.state.clone(), cookie) else {
+        let Some(landed) = Landed::of(answer, cookie) else {
             return Ok(Finished::Unknown);
         };
-        let hall = self.clone();
-        // The code counts once: what it buys is kept also when the browser goes away.
-        let finishing = async move {
-            match hall.accept_answer(answer, &state, &cookie).await? {
-                Ok(accepted) => hall.exchange_code(accepted).await,
-                Err(finished) => Ok(finished),
-            }
-        };
-        let finished = self.tasks().finish(finishing).await;
-        finished.unwrap_or_else(|| Ok(Finished::Failed(UNREACHABLE.to_owned())))
+        let (hall, buyer) = (self.clone(), self.clone());
+        let accepting = async move { hall.accept_answer(landed).await };
+        let buying = |accepted| async move { buyer.exchange_code(accepted).await };
+        self.land(accepting, buying, UNREACHABLE.to_owned()).await
     }
 
-    async fn accept_answer(
-        &self,
-        answer: Answer,
-        state: &str,
-        cookie: &str,
-    ) -> Result<Result<Accepted, Finished>> {
-        let (state, cookie) = (tokens::digest(state), tokens::digest(cookie));
+    async fn accept_answer(&self, landed: Landed) -> Result<Result<Accepted, Finished>> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
             .write(move |tx| {
-                let Some(mut kept) = rows::by_answer_state(tx, &state)? else {
+                let Some(mut kept) = rows::by_answer_state(tx, &landed.state)? else {
                     return Ok(Err(Finished::Unknown));
                 };
                 let Some((mut browser, opened)) = opened(&seal, &kept) else {
                     return Ok(Err(Finished::Unknown));
                 };
-                if tokens::digest(&opened.cookie) != cookie {
+                if !landed.is_of(&opened) {
                     return Ok(Err(Finished::Unknown));
                 }
                 if let Some(moved) = happen(tx, &kept, Happening::Looked, (None, now), |_| ())? {
                     return Ok(Err(ended(&moved)));
                 }
+                let answer = landed.answer;
                 let answer = match browser.has_issuer {
                     true => answer,
                     false => Answer {

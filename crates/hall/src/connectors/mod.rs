@@ -26,7 +26,7 @@ mod usage;
 
 pub use self::{
     access::{Wish, Wished},
-    browser::{ConnectorPage, Finished, Leaving},
+    browser::{ConnectorPage, Finished},
     catalog::CatalogPage,
     connections::ConnectionSeen,
     credentials::Renewing,

@@ -12,6 +12,8 @@ use guildhall_world::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::oauth_landing::Opened;
+
 /// An account that is signed in.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Account {
@@ -65,17 +67,6 @@ pub(super) struct Browser {
     pub(super) ticket: String,
     /// What the person was sent away with, once it was.
     pub(super) opened: Option<Opened>,
-}
-
-/// What a person was sent away with.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Opened {
-    /// Where to.
-    pub(super) location: String,
-    /// What the opening browser keeps.
-    pub(super) cookie: String,
-    /// The half of the proof key that is kept.
-    pub(super) verifier: String,
 }
 
 /// A flow that waits for a person who types a code elsewhere.

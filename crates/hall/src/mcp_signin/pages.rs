@@ -18,7 +18,7 @@ use guildhall_store::{
     mcp_signins::{self as rows, Kept, KeptFlow},
 };
 use guildhall_world::{
-    oauth::{KeptClient, Own, Talk, pkce},
+    oauth::{KeptClient, Own, Talk},
     seal::Seal,
     tokens,
 };
@@ -31,7 +31,12 @@ use super::{
     secrets::{Asked, Granted, Opened, close_client, open_client},
     stepped,
 };
-use crate::{Hall, launching::base, mcp_servers};
+use crate::{
+    Hall,
+    launching::base,
+    mcp_servers,
+    oauth_landing::{self, Landed, Leaving, Parting},
+};
 
 /// What a person reads before anything leaves this computer.
 #[derive(Clone, Debug)]
@@ -51,28 +56,13 @@ pub struct SigninPage {
 /// What came of following the link.
 pub enum Opening {
     /// The person is sent on.
-    To {
-        /// Where.
-        location: String,
-        /// What the browser keeps until the answer comes.
-        cookie: String,
-        /// For how many seconds.
-        seconds: i64,
-    },
+    To(Leaving),
     /// Nobody can be sent anywhere.
     Failed(Failure),
 }
 
 /// What came of the answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finished {
-    /// The server of this name takes the token.
-    Connected(String),
-    /// There is no token.
-    Failed(Failure),
-    /// It answers nothing that this browser asked.
-    Unknown,
-}
+pub type Finished = oauth_landing::Finished<Failure>;
 
 /// A sign-in whose answer was taken.
 struct Accepted {
@@ -84,9 +74,10 @@ struct Accepted {
 }
 
 /// What was prepared for a person to be sent away.
-struct Leaving {
+struct Prepared {
     opened: Opened,
-    state: String,
+    /// The digest of the state that the answer will name.
+    state: [u8; 32],
     /// A client that is new.
     new_client: Option<KeptClient>,
 }
@@ -146,7 +137,8 @@ impl Hall {
             .await?
             .value;
         if let Some(opened) = asked.opened {
-            return Ok(sent(&opened, &kept.flow, now));
+            let leaving = opened.browser.leaving(kept.flow.expires_at, now);
+            return Ok(Opening::To(leaving));
         }
         let scope = asked.scope.clone();
         let hall = self.clone();
@@ -172,7 +164,7 @@ impl Hall {
         scope: Option<String>,
         stored: Option<(AuthClientOrigin, KeptClient)>,
         base: &str,
-    ) -> Result<Result<Leaving, Failure>> {
+    ) -> Result<Result<Prepared, Failure>> {
         let url = address(&server.connection)?;
         let outgoing = self.outgoing().await?;
         let redirect_uri = format!("{base}/api/oauth/callback");
@@ -183,27 +175,26 @@ impl Hall {
             redirect_uri: &redirect_uri,
             document: document.as_deref(),
         };
-        let pkce = pkce()?;
-        let (state, cookie) = (tokens::mint("")?.reveal(), tokens::mint("")?.reveal());
+        let parting = Parting::new()?;
         let asking = async {
             let talk = Talk::about(&outgoing, &url).await?;
-            talk.prepare((&url, scope), own, (&state, &pkce)).await
+            let shown = (parting.state.as_str(), &parting.pkce);
+            talk.prepare((&url, scope), own, shown).await
         };
         let prepared = match asking.await {
             Ok(prepared) => prepared,
             Err(why) => return Ok(Err(why)),
         };
+        let (browser, state) = parting.to(prepared.location.into());
         let opened = Opened {
-            location: prepared.location.into(),
-            cookie,
-            verifier: pkce.verifier,
+            browser,
             redirect_uri,
             issuer: prepared.issuer,
             says_issuer: prepared.says_issuer,
             access: prepared.access,
             origin: prepared.origin,
         };
-        Ok(Ok(Leaving {
+        Ok(Ok(Prepared {
             opened,
             state,
             new_client: prepared.new_client,
@@ -215,7 +206,7 @@ impl Hall {
         &self,
         kept: KeptFlow,
         asked: Asked,
-        prepared: Result<Leaving, Failure>,
+        prepared: Result<Prepared, Failure>,
     ) -> Result<Opening> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
@@ -225,9 +216,10 @@ impl Hall {
                     let asked = Asked::open(&seal, kept.flow.id, standing.sealed.as_deref());
                     let opened = asked.and_then(|asked| asked.opened);
                     let opened = opened.ok_or(Refusal::NotFound(Thing::Signin))?;
-                    return Ok(sent(&opened, &standing.flow, now));
+                    let leaving = opened.browser.leaving(standing.flow.expires_at, now);
+                    return Ok(Opening::To(leaving));
                 }
-                let Leaving {
+                let Prepared {
                     opened,
                     state,
                     new_client,
@@ -244,19 +236,19 @@ impl Hall {
                 let mut flow = standing.flow;
                 flow.phase = stepped(flow.phase, Step::Opened)?;
                 flow.expires_at = now.plus_seconds(limits::SIGNIN_FLOW_TTL_S);
-                let opening = sent(&opened, &flow, now);
+                let leaving = opened.browser.leaving(flow.expires_at, now);
                 let asked = Asked {
                     opened: Some(opened),
                     ..asked
                 };
                 let after = KeptFlow {
                     sealed: Some(asked.close(&seal, flow.id)?),
-                    state: Some(tokens::digest(&state)),
+                    state: Some(state),
                     ticket: standing.ticket,
                     flow,
                 };
                 rows::update(tx, &after)?;
-                Ok(opening)
+                Ok(Opening::To(leaving))
             })
             .await
     }
@@ -264,44 +256,26 @@ impl Hall {
     /// Takes the answer of the authorization server: of the browser that was sent away, and once.
     ///
     /// # Errors
-    /// Faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
+    /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
     pub async fn finish_mcp_signin(
         &self,
         answer: Answer,
         cookie: Option<String>,
     ) -> Result<Finished> {
-        let (Some(state), Some(cookie)) = (answer.state.clone(), cookie) else {
+        let Some(landed) = Landed::of(answer, cookie) else {
             return Ok(Finished::Unknown);
         };
-        let hall = self.clone();
-        // The code counts once: what it buys is kept also when the browser goes away.
-        let finishing = async move {
-            let accepted = match hall.accept(answer, &state, &cookie).await? {
-                Ok(accepted) => accepted,
-                Err(finished) => return Ok(finished),
-            };
-            let mut stopping = hall.tasks().stopping();
-            tokio::select! {
-                finished = hall.exchange(accepted) => finished,
-                // What is left in the middle is ended at the next start.
-                _ = stopping.wait_for(|stop| *stop) => Err(Refusal::ShuttingDown.into()),
-            }
-        };
-        let finished = self.tasks().finish(finishing).await;
-        finished.unwrap_or(Ok(Finished::Failed(Failure::ExchangeFailed)))
+        let (hall, buyer) = (self.clone(), self.clone());
+        let accepting = async move { hall.accept(landed).await };
+        let buying = |accepted| async move { buyer.exchange(accepted).await };
+        self.land(accepting, buying, Failure::ExchangeFailed).await
     }
 
-    async fn accept(
-        &self,
-        answer: Answer,
-        state: &str,
-        cookie: &str,
-    ) -> Result<Result<Box<Accepted>, Finished>> {
-        let (state, cookie) = (tokens::digest(state), tokens::digest(cookie));
+    async fn accept(&self, landed: Landed) -> Result<Result<Box<Accepted>, Finished>> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
             .write(move |tx| {
-                let found = rows::by_state(tx, &state)?;
+                let found = rows::by_state(tx, &landed.state)?;
                 let found = found.filter(|kept| kept.flow.clone().at(now).phase == Phase::Opened);
                 let known = found.and_then(|kept| {
                     let asked = Asked::open(&seal, kept.flow.id, kept.sealed.as_deref())?;
@@ -310,11 +284,12 @@ impl Hall {
                 let Some((mut kept, opened)) = known else {
                     return Ok(Err(Finished::Unknown));
                 };
-                if tokens::digest(&opened.cookie) != cookie {
+                if !landed.is_of(&opened.browser) {
                     return Ok(Err(Finished::Unknown));
                 }
                 let target = target(tx, &seal, &kept.flow)?;
-                let code = match (answer.code(&opened.issuer, opened.says_issuer), &target) {
+                let code = landed.answer.code(&opened.issuer, opened.says_issuer);
+                let code = match (code, &target) {
                     (_, None) => Err(Failure::TargetChanged),
                     (code, Some(_)) => code,
                 };
@@ -351,7 +326,7 @@ impl Hall {
         } = *accepted;
         let bought = match self.talk(&server).await {
             Some(talk) => {
-                let proof = (code.as_str(), opened.verifier.as_str());
+                let proof = (code.as_str(), opened.browser.verifier.as_str());
                 let back = &opened.redirect_uri;
                 talk.exchange(&opened.access, proof, back).await
             }
@@ -411,15 +386,6 @@ fn live(db: &Rx<'_>, ticket: &[u8; 32], now: Moment) -> Result<KeptFlow> {
         matches!(phase, Phase::Waiting | Phase::Opened)
     });
     Ok(kept.ok_or(Refusal::NotFound(Thing::Signin))?)
-}
-
-fn sent(opened: &Opened, flow: &Flow, now: Moment) -> Opening {
-    let left_ms = flow.expires_at.as_millis() - now.as_millis();
-    Opening::To {
-        location: opened.location.clone(),
-        cookie: opened.cookie.clone(),
-        seconds: (left_ms / 1_000).max(1),
-    }
 }
 
 fn keep_client(

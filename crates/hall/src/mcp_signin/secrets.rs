@@ -15,6 +15,8 @@ use guildhall_world::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::oauth_landing;
+
 /// Whose sign-in it is.
 pub(crate) type Of<'a> = (AgentId, &'a ServerName);
 
@@ -49,12 +51,8 @@ pub(super) struct Asked {
 /// What a person was sent away with, and what the answer is held against.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Opened {
-    /// Where to.
-    pub(super) location: String,
-    /// What the opening browser keeps.
-    pub(super) cookie: String,
-    /// The half of the proof key that is kept.
-    pub(super) verifier: String,
+    /// Where to, and how its browser is known.
+    pub(super) browser: oauth_landing::Opened,
     /// Where the answer comes.
     pub(super) redirect_uri: String,
     /// Who answers.

@@ -26,8 +26,9 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    connectors::{self, ConnectorPage, Leaving},
+    connectors::{self, ConnectorPage},
     mcp_signin::{Finished, Opening, SigninPage},
+    oauth_landing::Leaving,
 };
 use serde_json::{Value, json};
 
@@ -134,20 +135,9 @@ pub async fn go(
     Path(ticket): Path<String>,
 ) -> ApiResult<Response<Body>> {
     match hall.open_mcp_signin(&by, &ticket).await {
-        Ok(Opening::To {
-            location,
-            cookie,
-            seconds,
-        }) => sent(&location, &cookie, seconds),
+        Ok(Opening::To(leaving)) => sent(&leaving),
         Ok(Opening::Failed(why)) => Ok(html(StatusCode::BAD_GATEWAY, &failed_page(why))),
-        Err(error) if is_missing(&error) => {
-            let Leaving {
-                location,
-                cookie,
-                seconds,
-            } = hall.leave_for_connector(&by, &ticket).await?;
-            sent(&location, &cookie, seconds)
-        }
+        Err(error) if is_missing(&error) => sent(&hall.leave_for_connector(&by, &ticket).await?),
         Err(error) => Err(error.into()),
     }
 }
@@ -158,13 +148,18 @@ fn is_missing(error: &Error) -> bool {
 }
 
 /// Sends a person away, by whose browser the answer will be known.
-fn sent(location: &str, cookie: &str, seconds: i64) -> ApiResult<Response<Body>> {
+fn sent(leaving: &Leaving) -> ApiResult<Response<Body>> {
+    let Leaving {
+        location,
+        cookie,
+        seconds,
+    } = leaving;
     let cookie = format!(
         "{COOKIE_NAME}={cookie}; Path=/api/oauth; Max-Age={seconds}; HttpOnly; SameSite=Lax"
     );
     let mut cookie = HeaderValue::try_from(cookie).map_err(|_| internal())?;
     cookie.set_sensitive(true);
-    let location = HeaderValue::try_from(location).map_err(|_| internal())?;
+    let location = HeaderValue::try_from(location.as_str()).map_err(|_| internal())?;
     let mut response = html(StatusCode::SEE_OTHER, "");
     response.headers_mut().insert(LOCATION, location);
     response.headers_mut().insert(SET_COOKIE, cookie);
