@@ -13,7 +13,7 @@ use crate::{
     ids::ProviderId,
 };
 
-fn facts() -> Facts {
+pub(super) fn facts() -> Facts {
     let identity = identity(&operation());
     Facts {
         connection: Connection {

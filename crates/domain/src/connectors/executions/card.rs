@@ -6,12 +6,10 @@ use serde_json::{Map, Value, json};
 use super::Facts;
 use crate::{agents::Agent, mcp_servers::card::legible};
 
-/// Bytes of arguments that are shown; longer ones are cut, and the card says so.
-const ARGUMENT_BYTES_SHOWN_MAX: usize = 16 << 10;
-
 /// The card of an operation with these arguments.
 ///
-/// Control and bidirectional characters are shown escaped.
+/// Control and bidirectional characters are shown escaped. The arguments are shown whole: a person
+/// who says yes has to see all that is destroyed.
 pub fn of(agent: &Agent, facts: &Facts, arguments: &Map<String, Value>) -> Value {
     let Facts {
         connection,
@@ -19,15 +17,6 @@ pub fn of(agent: &Agent, facts: &Facts, arguments: &Map<String, Value>) -> Value
         ..
     } = facts;
     let identity = &revision.identity;
-    let arguments = Value::Object(arguments.clone());
-    let text = arguments.to_string();
-    let is_cut = text.len() > ARGUMENT_BYTES_SHOWN_MAX;
-    let shown = match is_cut {
-        true => Value::String(legible(
-            &text[..text.floor_char_boundary(ARGUMENT_BYTES_SHOWN_MAX)],
-        )),
-        false => escaped(&arguments),
-    };
     json!({
         "agentId": agent.id,
         "agentName": legible(&agent.name),
@@ -39,8 +28,7 @@ pub fn of(agent: &Agent, facts: &Facts, arguments: &Map<String, Value>) -> Value
         "operation": legible(&identity.operation_slug),
         "title": legible(&revision.title),
         "classification": identity.classification,
-        "arguments": shown,
-        "argumentsCut": is_cut,
+        "arguments": members(arguments),
     })
 }
 
@@ -64,17 +52,35 @@ fn escaped(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(legible(text)),
         Value::Array(items) => items.iter().map(escaped).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, member)| (legible(name), escaped(member)))
-            .collect(),
+        Value::Object(it) => members(it),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
+}
+
+/// The same object with every name and text legible; names that are alike then stay apart, so
+/// that none hides another.
+fn members(object: &Map<String, Value>) -> Value {
+    let mut shown = Map::new();
+    for (name, member) in object {
+        let mut name = legible(name);
+        while shown.contains_key(&name) {
+            name.push_str(" (another)");
+        }
+        shown.insert(name, escaped(member));
+    }
+    Value::Object(shown)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        Moment,
+        agents::{AgentState, ResponseMode},
+        connectors::executions::tests::facts,
+        ids::{AgentId, AuthorId},
+        limits::connectors::CONNECTOR_ARGUMENT_BYTES_MAX,
+    };
 
     #[test]
     fn every_text_of_a_card_is_legible() {
@@ -87,5 +93,38 @@ mod tests {
             escaped(&json!({"a": [1, null, true]})),
             json!({"a": [1, null, true]})
         );
+    }
+
+    #[test]
+    fn a_name_hides_no_other_one() {
+        let alike = json!({"a\u{200b}": 1, "a\\u{200b}": 2});
+        let shown = escaped(&alike);
+        let values: Vec<_> = shown.as_object().unwrap().values().collect();
+        assert_eq!(values.len(), 2, "{shown}");
+    }
+
+    #[test]
+    fn what_is_destroyed_is_shown_whole() {
+        let agent = Agent {
+            id: AgentId::from_bytes([1; 16]),
+            author_id: AuthorId::from_bytes([2; 16]),
+            handle: None,
+            name: "Ada".to_owned(),
+            description: String::new(),
+            runtime: "rehearsal".to_owned(),
+            cwd: "/work".to_owned(),
+            response_mode: ResponseMode::Engaged,
+            permission_mode: String::new(),
+            model: String::new(),
+            effort: String::new(),
+            state: AgentState::Ready,
+            live_process: false,
+            created_at: Moment::from_millis(0),
+            updated_at: Moment::from_millis(0),
+        };
+        let last = "x".repeat(CONNECTOR_ARGUMENT_BYTES_MAX - 100);
+        let arguments = json!({"first": 1, "last": [last]});
+        let card = of(&agent, &facts(), arguments.as_object().unwrap());
+        assert_eq!(card["arguments"], arguments);
     }
 }
