@@ -6,7 +6,7 @@ use axum::{
     extract::{FromRequest, Request},
     http::{HeaderMap, HeaderValue, header},
 };
-use guildhall_domain::{Refusal, limits};
+use guildhall_domain::{Refusal, limits::JSON_VALUES_MAX};
 use guildhall_wire::fields::{self, Ask, Json};
 use http_body_util::BodyExt;
 use serde_json::json;
@@ -35,25 +35,25 @@ impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
     }
 }
 
-/// A JSON body of at most `MAX` bytes whose fields are read by the handler: for a route that asks
-/// for more of its caller when a field is there.
-pub struct Unread<const MAX: usize>(Json);
+/// A JSON body of at most `MAX` bytes and `VALUES` values whose fields are read by the handler: for
+/// a route that asks for more of its caller when a field is there, or takes more than others.
+pub struct Unread<const MAX: usize, const VALUES: usize = JSON_VALUES_MAX>(Json);
 
-impl<const MAX: usize, S: Sync> FromRequest<S> for Unread<MAX> {
+impl<const MAX: usize, const VALUES: usize, S: Sync> FromRequest<S> for Unread<MAX, VALUES> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         let bytes = json_bytes_of(request, MAX).await?;
         if bytes.len() <= BODY_BYTES_MAX {
-            return json(&bytes).map(Self);
+            return json_of(&bytes, VALUES).map(Self);
         }
         // Others wait for this thread meanwhile.
-        let json = tokio::task::spawn_blocking(move || json(&bytes)).await;
+        let json = tokio::task::spawn_blocking(move || json_of(&bytes, VALUES)).await;
         json.map_err(|_| internal())?.map(Self)
     }
 }
 
-impl<const MAX: usize> Unread<MAX> {
+impl<const MAX: usize, const VALUES: usize> Unread<MAX, VALUES> {
     /// Whether the body is an object with this field, whatever it holds.
     pub fn holds(&self, field: &str) -> bool {
         self.0.0.get(field).is_some()
@@ -91,7 +91,7 @@ pub(crate) fn shape<A: Ask>(bytes: &[u8]) -> Result<A, ApiError> {
 /// `INVALID_JSON`.
 pub(crate) fn require_few_values(bytes: &[u8]) -> Result<(), ApiError> {
     // Each value takes a byte at least.
-    let is_surely_few = bytes.len() <= limits::JSON_VALUES_MAX;
+    let is_surely_few = bytes.len() <= JSON_VALUES_MAX;
     if is_surely_few {
         return Ok(());
     }
@@ -99,10 +99,14 @@ pub(crate) fn require_few_values(bytes: &[u8]) -> Result<(), ApiError> {
 }
 
 fn json(bytes: &[u8]) -> Result<Json, ApiError> {
+    json_of(bytes, JSON_VALUES_MAX)
+}
+
+fn json_of(bytes: &[u8], values: usize) -> Result<Json, ApiError> {
     if bytes.is_empty() {
         return Ok(Json::empty());
     }
-    serde_json::from_slice(bytes).map_err(|_| ApiError::new(catalogue::INVALID_JSON))
+    Json::of(bytes, values).map_err(|_| ApiError::new(catalogue::INVALID_JSON))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

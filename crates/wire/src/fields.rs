@@ -424,6 +424,18 @@ impl Json {
     pub fn empty() -> Self {
         Self(Value::Object(Map::new()))
     }
+
+    /// Reads JSON of at most `values` values, where that is another bound than the usual one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(bytes: &[u8], values: usize) -> serde_json::Result<Self> {
+        let left = Cell::new(values);
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        let value = Strict { left: &left }.deserialize(&mut reader)?;
+        reader.end()?;
+        Ok(Self(value))
+    }
 }
 
 impl<'de> Deserialize<'de> for Json {

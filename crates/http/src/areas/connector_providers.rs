@@ -37,6 +37,9 @@ use crate::{
 
 /// Bytes of a toolkit's body: its document and what stands beside it.
 const TOOLKIT_BYTES_MAX: usize = OPENAPI_DOCUMENT_BYTES_MAX + 64 * 1024;
+/// Values of a toolkit's body: as many as its bytes can hold, because a document is bounded by its
+/// bytes alone, as one that is fetched is. Each takes a byte at least.
+const TOOLKIT_VALUES_MAX: usize = TOOLKIT_BYTES_MAX;
 /// Services of a page, unless asked otherwise.
 const CATALOG_ITEMS_DEFAULT: u32 = 50;
 
@@ -135,7 +138,7 @@ pub async fn put_toolkit(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
     Path((id, slug)): Path<(ProviderId, String)>,
-    body: Unread<TOOLKIT_BYTES_MAX>,
+    body: Unread<TOOLKIT_BYTES_MAX, TOOLKIT_VALUES_MAX>,
 ) -> ApiResult<Json<Toolkit>> {
     let ask: PutToolkit = body.read()?;
     let wrong = || Refusal::field("slug", "must be 1 to 64 of a-z, 0-9 and -, no - first");

@@ -21,6 +21,7 @@ mod canvas_limits;
 mod canvas_order;
 mod capabilities;
 mod commands;
+mod connector_documents;
 mod connector_executions;
 mod connector_faults;
 mod connector_flows;
