@@ -271,6 +271,15 @@ fn shown(place: &str) -> String {
     place.chars().take(end.min(200)).collect()
 }
 
+/// At most `chars` characters of what somebody out there said, on one line for people.
+pub(crate) fn plain(text: &str, chars: usize) -> String {
+    let plain = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(chars);
+    plain.collect::<String>().trim().to_owned()
+}
+
 /// The address that `reference` names when it is met at `base`; `None` when it is none, or one of
 /// another origin.
 ///

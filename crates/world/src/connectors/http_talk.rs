@@ -27,7 +27,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::{AGENT, Credentials, Sending, Services, hidden};
-use crate::outgoing::{Outgoing, OutgoingError, Undone, read, within};
+use crate::outgoing::{Outgoing, OutgoingError, Undone, plain, read, within};
 
 /// The header by which a service knows a repeat.
 const KEY_HEADER: &str = "idempotency-key";
@@ -257,11 +257,7 @@ fn reason(status: StatusCode, said: &Value) -> String {
 
 /// Text of a service as a person may be shown it.
 pub(super) fn shown(text: &str) -> String {
-    let plain = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(CONNECTOR_REASON_CHARS_MAX);
-    plain.collect()
+    plain(text, CONNECTOR_REASON_CHARS_MAX)
 }
 
 /// Seconds a service asks to wait; a time of day is held against its own clock.

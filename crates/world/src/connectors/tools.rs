@@ -1,7 +1,7 @@
 //! MCP servers as services: listing their tools and calling one. A connection lasts as long as
 //! what is asked; how a server was spoken with is remembered.
 
-use std::{pin::pin, time::Duration};
+use std::time::Duration;
 
 use guildhall_domain::{
     connectors::{sent::Sent, toolkits::Toolkit},
@@ -66,16 +66,11 @@ impl Services {
         let Connected {
             client,
             notices,
-            mut running,
+            running,
         } = connected;
         let left = until.saturating_duration_since(Instant::now());
-        let mut listing = pin!(mcp::settled(&client, &notices, |_| false, left));
-        let listed = tokio::select! {
-            listed = listing.as_mut() => listed,
-            // What is asked learns of the end by itself.
-            _ = &mut running => listing.await,
-        };
-        Ok(listed?.tools)
+        let listing = mcp::settled(&client, &notices, |_| false, left);
+        Ok(mcp::during(&client, running, listing).await?.tools)
     }
 
     pub(super) async fn call(&self, tool: &str, sending: &Sending<'_>) -> Sent {
@@ -89,17 +84,14 @@ impl Services {
         let Connected {
             client,
             notices: _notices,
-            mut running,
+            running,
         } = connected;
         let asking = Asking {
             waits: Waits::at_most(until.saturating_duration_since(Instant::now())),
             ..Asking::default()
         };
-        let mut call = pin!(client.call(tool, sending.arguments.clone(), asking));
-        let answer = tokio::select! {
-            answer = call.as_mut() => answer,
-            _ = &mut running => call.await,
-        };
+        let call = client.call(tool, sending.arguments.clone(), asking);
+        let answer = mcp::during(&client, running, call).await;
         answered(answer, sending.credentials)
     }
 

@@ -174,29 +174,40 @@ pub async fn check(target: &Target, hooks: Hooks, greeting: Greeting) -> Checked
     let Connected {
         client,
         notices,
-        mut running,
+        running,
     } = connected;
     let left = greeting.within.saturating_sub(begun.elapsed());
-    let listed = {
-        let mut listing = pin!(settled(&client, &notices, |_| false, left));
-        tokio::select! {
-            listed = listing.as_mut() => listed,
-            // What is asked learns of the end by itself.
-            _ = &mut running => listing.await,
-        }
+    let listing = async {
+        let listed = settled(&client, &notices, |_| false, left).await;
+        (listed.map(|listing| listing.tools), begun.elapsed())
     };
-    let tools = listed.map(|listing| listing.tools);
-    let duration = begun.elapsed();
-    client.stop();
-    if client.keeper_pid().is_none() {
-        // A session is closed; a program ends by itself once it is let go.
-        let _ = timeout(CLOSE_WAIT, running).await;
-    }
+    let (tools, duration) = during(&client, running, listing).await;
     Checked {
         tools,
         server: Some(client.server().clone()),
         duration,
     }
+}
+
+/// What `work` comes to, which asks over the connection of `client`; the connection is driven
+/// meanwhile, and let go behind it.
+pub(crate) async fn during<T>(
+    client: &Client,
+    mut running: Running,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = pin!(work);
+    let (done, is_over) = tokio::select! {
+        done = work.as_mut() => (done, false),
+        // What is asked learns of the end by itself.
+        _ = &mut running => (work.await, true),
+    };
+    client.stop();
+    if !is_over && client.keeper_pid().is_none() {
+        // A session is closed; a program ends by itself once it is let go.
+        let _ = timeout(CLOSE_WAIT, running).await;
+    }
+    done
 }
 
 /// One attempt; when it fails, also whether the server turned out to want no greeting.

@@ -13,7 +13,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::outgoing::OutgoingError;
+use crate::outgoing::{OutgoingError, plain};
 
 /// Why something asked of an MCP server did not happen. What servers say is cut to
 /// [`MCP_UPSTREAM_CHARS_MAX`] characters; the texts hold no header and no address.
@@ -215,9 +215,5 @@ impl From<OutgoingError> for McpError {
 
 /// Text of a server as a person may be shown it.
 pub(super) fn shown(text: &str) -> String {
-    let plain = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(MCP_UPSTREAM_CHARS_MAX);
-    plain.collect::<String>().trim().to_owned()
+    plain(text, MCP_UPSTREAM_CHARS_MAX)
 }

@@ -34,6 +34,7 @@ use http::HeaderValue;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+pub(crate) use self::connecting::during;
 pub use self::{
     client::Client,
     connecting::{check, connect, settled},
