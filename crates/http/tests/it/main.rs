@@ -30,6 +30,7 @@ mod connector_flows_real;
 mod connector_grants;
 mod connector_holders;
 mod connector_kit;
+mod connector_landing;
 mod connector_providers;
 mod connector_tools;
 mod consent;
