@@ -189,6 +189,7 @@ impl TestHall {
     }
 
     async fn new(options: Options) -> Self {
+        crate::log::warn_beside_the_test();
         let scratch = Scratch::new("test");
         for folder in ["work", "work/home", "bin"] {
             std::fs::create_dir(scratch.path().join(folder)).unwrap();
