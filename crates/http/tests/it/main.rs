@@ -21,6 +21,7 @@ mod canvas_limits;
 mod canvas_order;
 mod capabilities;
 mod commands;
+mod connector_devices;
 mod connector_executions;
 mod connector_faults;
 mod connector_flows;
@@ -28,6 +29,8 @@ mod connector_flows;
 mod connector_flows_real;
 mod connector_grants;
 mod connector_kit;
+#[cfg(feature = "real-servers")]
+mod connector_mcp_real;
 mod connector_providers;
 mod connector_tools;
 mod consent;
