@@ -53,7 +53,7 @@ use crate::{
     callers::Address,
     frames::{Socket, Stream},
     log::EventLog,
-    raw, soon,
+    raw, soon, until,
 };
 
 /// Connections from here belong to another user of the operating system.
@@ -189,6 +189,7 @@ impl TestHall {
     }
 
     async fn new(options: Options) -> Self {
+        crate::log::warn_beside_the_test();
         let scratch = Scratch::new("test");
         for folder in ["work", "work/home", "bin"] {
             std::fs::create_dir(scratch.path().join(folder)).unwrap();
@@ -422,6 +423,21 @@ impl TestHall {
     /// Moves the clock on.
     pub fn pass(&self, seconds: i64) {
         self.clock.advance(seconds);
+    }
+
+    /// The seconds until the next moment that the hall waits for, if it waits for one.
+    pub fn awaited_s(&self) -> Option<i64> {
+        let awaited = self.clock.awaited()?.as_millis();
+        Some((awaited - self.clock.now().as_millis()) / 1_000)
+    }
+
+    /// Moves the clock on to the next moment that the hall waits for, as soon as it waits for one;
+    /// answers how many seconds that took.
+    pub async fn pass_to_awaited(&self) -> i64 {
+        until("something that waits", || self.awaited_s().is_some()).await;
+        let seconds = self.awaited_s().expect("it still waits");
+        self.pass(seconds);
+        seconds
     }
 
     /// Makes a channel; answers its id.

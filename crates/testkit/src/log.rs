@@ -6,6 +6,15 @@ use guildhall_domain::sessions::Session;
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde_json::{Value, json};
 
+/// Lets warnings stand beside what a test writes, where whoever reads why it failed finds them.
+pub(crate) fn warn_beside_the_test() {
+    let told = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        .with_test_writer();
+    // Another test of the same program may have been first.
+    let _ = told.try_init();
+}
+
 /// A reader of the event log that keeps its place.
 pub struct EventLog {
     db: Connection,
@@ -190,22 +199,46 @@ fn uuid(hex: &str) -> Value {
     parts.join("-").into()
 }
 
-/// Every row of every table, one line each.
-pub(crate) fn rows(database: &Path) -> String {
+/// What stands in every column of every row, each with its table: texts and blobs as the bytes
+/// they are.
+///
+/// # Panics
+/// When it is no database.
+pub fn columns(database: &Path) -> Vec<(String, Vec<u8>)> {
     let db = connect(database);
+    let mut found = Vec::new();
+    for table in tables(&db) {
+        let mut query = db.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
+        let count = query.column_count();
+        let mut rows = query.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for column in 0..count {
+                if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = row.get_ref(column).unwrap()
+                {
+                    found.push((table.clone(), bytes.to_vec()));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn tables(db: &Connection) -> Vec<String> {
     let mut tables = db
         .prepare(
             "SELECT name FROM sqlite_master
              WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL %' ORDER BY name",
         )
         .unwrap();
-    let tables: Vec<String> = tables
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .collect::<Result<_, _>>()
-        .unwrap();
+    let names = tables.query_map([], |row| row.get(0)).unwrap();
+    names.collect::<Result<_, _>>().unwrap()
+}
+
+/// Every row of every table, one line each.
+pub(crate) fn rows(database: &Path) -> String {
+    let db = connect(database);
     let mut text = String::new();
-    for table in tables {
+    for table in tables(&db) {
         let mut query = db.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
         let columns = query.column_count();
         let mut found = query.query([]).unwrap();

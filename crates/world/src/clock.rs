@@ -1,11 +1,15 @@
 //! The clock: the only place that reads the wall clock.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use guildhall_domain::Moment;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
 /// Where "now" comes from.
 #[derive(Clone, Debug, Default)]
@@ -14,13 +18,54 @@ pub enum Clock {
     #[default]
     System,
     /// A clock tests set and move.
-    Scripted(Arc<AtomicI64>),
+    Scripted(Arc<Script>),
+}
+
+/// What a scripted clock says, and who waits for it.
+#[derive(Debug)]
+pub struct Script {
+    now_ms: watch::Sender<i64>,
+    /// The moments that are waited for. A std mutex: never held over an await.
+    awaited_ms: Mutex<Vec<i64>>,
+}
+
+/// Somebody who waits for a scripted clock, until it is dropped.
+struct Waiting<'a>(&'a Script, i64);
+
+impl Script {
+    fn awaited(&self) -> MutexGuard<'_, Vec<i64>> {
+        self.awaited_ms
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn wait(&self, wait: Duration) {
+        let mut now_ms = self.now_ms.subscribe();
+        let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+        let until_ms = now_ms.borrow().saturating_add(wait_ms);
+        self.awaited().push(until_ms);
+        let _waiting = Waiting(self, until_ms);
+        // It cannot close: what is moved is borrowed here.
+        let _ = now_ms.wait_for(|now_ms| *now_ms >= until_ms).await;
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut awaited = self.0.awaited();
+        if let Some(place) = awaited.iter().position(|at| *at == self.1) {
+            awaited.swap_remove(place);
+        }
+    }
 }
 
 impl Clock {
     /// A clock that stands at `at` until it is moved.
     pub fn scripted(at: Moment) -> Self {
-        Self::Scripted(Arc::new(AtomicI64::new(at.as_millis())))
+        Self::Scripted(Arc::new(Script {
+            now_ms: watch::Sender::new(at.as_millis()),
+            awaited_ms: Mutex::default(),
+        }))
     }
 
     /// This moment, in whole milliseconds.
@@ -31,15 +76,36 @@ impl Clock {
     pub fn now(&self) -> Moment {
         match self {
             Self::System => Moment::from_millis(jiff::Timestamp::now().as_millisecond()),
-            Self::Scripted(at) => Moment::from_millis(at.load(Ordering::SeqCst)),
+            Self::Scripted(script) => Moment::from_millis(*script.now_ms.borrow()),
         }
     }
 
     /// Moves a scripted clock by `seconds`; the machine's own clock is not ours to move.
     pub fn advance(&self, seconds: i64) {
-        if let Self::Scripted(at) = self {
-            at.fetch_add(seconds * 1_000, Ordering::SeqCst);
+        if let Self::Scripted(script) = self {
+            script
+                .now_ms
+                .send_modify(|now_ms| *now_ms += seconds * 1_000);
         }
+    }
+
+    /// Waits that long; on a scripted clock, until it was moved so far. Can be given up any time.
+    pub async fn wait(&self, wait: Duration) {
+        match self {
+            Self::System => sleep_until(Instant::now() + wait).await,
+            Self::Scripted(script) => script.wait(wait).await,
+        }
+    }
+
+    /// The next moment that somebody waits for a scripted clock to reach.
+    pub fn awaited(&self) -> Option<Moment> {
+        let Self::Scripted(script) = self else {
+            return None;
+        };
+        let now_ms = *script.now_ms.borrow();
+        let awaited = script.awaited();
+        let ahead = awaited.iter().copied().filter(|at| *at > now_ms);
+        ahead.min().map(Moment::from_millis)
     }
 }
 
@@ -57,5 +123,26 @@ mod tests {
             system.now() > Moment::from_millis(1_767_225_600_000),
             "the year 2026 has begun"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_ends_when_its_clock_has_come_so_far() {
+        let begun = Instant::now();
+        Clock::System.wait(Duration::from_secs(3)).await;
+        assert_eq!(begun.elapsed().as_secs(), 3);
+        let scripted = Clock::scripted(Moment::from_millis(0));
+        assert_eq!(scripted.awaited(), None);
+        let moving = async {
+            assert_eq!(scripted.awaited(), Some(Moment::from_millis(3_000)));
+            scripted.advance(2);
+            tokio::task::yield_now().await;
+            assert_eq!(scripted.awaited(), Some(Moment::from_millis(3_000)));
+            scripted.advance(1);
+            assert_eq!(scripted.awaited(), None, "it was reached");
+        };
+        tokio::join!(scripted.wait(Duration::from_secs(3)), moving);
+        let given_up = scripted.wait(Duration::from_secs(1));
+        assert!(futures_util::FutureExt::now_or_never(given_up).is_none());
+        assert_eq!(scripted.awaited(), None);
     }
 }

@@ -28,12 +28,30 @@ pub use self::{
     device::{Device, DeviceAnswer},
     discovery::Found,
     leaving::{KeptClient, Own, Prepared},
-    tokens::{Access, Client, Pkce, RefreshError, Tokens, authorization_url, pkce},
+    tokens::{Access, Client, NotBought, Pkce, RefreshError, Tokens, authorization_url, pkce},
 };
 use crate::outgoing::{Outgoing, read};
 
 /// What is said of us.
 const AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
+
+/// A request that got no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}")]
+struct Unanswered {
+    why: Failure,
+    /// What happened, for the log. It holds nothing of what was asked.
+    cause: String,
+}
+
+impl From<Failure> for Unanswered {
+    fn from(why: Failure) -> Self {
+        Self {
+            why,
+            cause: why.code().to_owned(),
+        }
+    }
+}
 
 /// A conversation about signing in with one server, no further away than that server.
 #[derive(Debug)]
@@ -81,6 +99,11 @@ impl Talk {
 
     /// The whole answer to one request.
     async fn ask(&self, request: Request<Bytes>) -> Result<Response<Vec<u8>>, Failure> {
+        self.answer(request).await.map_err(|error| error.why)
+    }
+
+    /// The same, and what happened where there is none.
+    async fn answer(&self, request: Request<Bytes>) -> Result<Response<Vec<u8>>, Unanswered> {
         let url = Url::parse(&request.uri().to_string()).map_err(|_| Failure::InsecureAddress)?;
         self.reach.check(&url)?;
         let asking = async {
@@ -89,9 +112,13 @@ impl Talk {
             let body = read(body, OAUTH_BODY_BYTES_MAX).await?;
             Ok::<_, crate::outgoing::OutgoingError>(Response::from_parts(head, body))
         };
+        let unanswered = |cause: String| Unanswered {
+            why: Failure::Unreachable,
+            cause,
+        };
         let answer = timeout(wait(), asking).await;
-        let answer = answer.map_err(|_| Failure::Unreachable)?;
-        answer.map_err(|_| Failure::Unreachable)
+        let answer = answer.map_err(|_| unanswered("it did not answer in time".to_owned()))?;
+        answer.map_err(|error| unanswered(error.to_string()))
     }
 
     /// The JSON at an address; `None` where there is none.

@@ -15,6 +15,8 @@ use serde_json::Value;
 pub(crate) struct Asked {
     /// With its query.
     pub(crate) path: String,
+    /// The lines of the head behind the first.
+    pub(crate) headers: String,
     pub(crate) cookie: String,
     pub(crate) body: String,
 }
@@ -37,6 +39,12 @@ impl Page {
             headers: format!("Content-Type: {kind}\r\n"),
             body: body.into(),
         }
+    }
+
+    /// The same with another status.
+    pub(crate) fn status(mut self, status: &'static str) -> Self {
+        self.status = status;
+        self
     }
 
     /// Sends whoever asks to another address.
@@ -117,12 +125,14 @@ fn serve(
         Some(line.trim_end().to_owned())
     };
     let path = line()?.split(' ').nth(1)?.to_owned();
-    let (mut length, mut cookie) = (0, String::new());
+    let (mut length, mut cookie, mut headers) = (0, String::new(), String::new());
     loop {
         let line = line()?;
         if line.is_empty() {
             break;
         }
+        headers.push_str(&line);
+        headers.push('\n');
         let (name, value) = line.split_once(": ").unwrap_or_default();
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.parse().ok()?,
@@ -134,6 +144,7 @@ fn serve(
     reader.read_exact(&mut body).ok()?;
     let asked = Asked {
         path,
+        headers,
         cookie,
         body: String::from_utf8_lossy(&body).into_owned(),
     };

@@ -38,6 +38,7 @@ mod cli_talk;
 mod cli_turns;
 #[cfg(feature = "real-servers")]
 mod conformance;
+mod connector_canaries;
 mod connector_kills;
 mod hostile;
 mod intruder;

@@ -5,7 +5,7 @@ use guildhall_domain::{
     Moment, Refusal, Result,
     callers::OwnerInteractive,
     connectors::flows::{CONFIGURATION_CHANGED, FlowState, Happening},
-    mcp_signin::{Answer, disclosure},
+    mcp_signin::{Answer, Failure, disclosure},
     outcome::Thing,
 };
 use guildhall_store::{
@@ -207,9 +207,13 @@ impl Hall {
         let bought = match self.talk_to(&access).await? {
             Some(talk) => {
                 let proof = (code.as_str(), verifier.as_str());
-                talk.exchange(&access, proof, &browser.redirect_uri).await
+                let bought = talk.exchange(&access, proof, &browser.redirect_uri).await;
+                bought.map_err(|why| {
+                    tracing::warn!(flow = %kept.flow.id, %why, "a code bought no token");
+                    Failure::ExchangeFailed
+                })
             }
-            None => Err(guildhall_domain::mcp_signin::Failure::Unreachable),
+            None => Err(Failure::Unreachable),
         };
         match bought {
             Err(why) => {

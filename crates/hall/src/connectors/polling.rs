@@ -8,7 +8,6 @@ use guildhall_domain::{
     connectors::flows::{Flow, FlowState, Happening, Polled},
 };
 use guildhall_world::oauth::DeviceAnswer;
-use tokio::time::timeout;
 
 use super::{
     moving::{happen, standing},
@@ -36,8 +35,10 @@ impl Hall {
         };
         loop {
             let wait = Duration::from_secs(typing.pace.wait_s.unsigned_abs());
-            if timeout(wait, stopping.wait_for(|stop| *stop)).await.is_ok() {
-                return Ok(());
+            tokio::select! {
+                biased;
+                _ = stopping.wait_for(|stop| *stop) => return Ok(()),
+                () = self.inner.clock.wait(wait) => {}
             }
             // Somebody may have cancelled it, and its time may be over.
             if self.typing(flow).await?.is_none() {

@@ -18,7 +18,8 @@ use guildhall_store::{
     mcp_signins::{self as rows, Kept, KeptFlow},
 };
 use guildhall_world::{
-    oauth::{KeptClient, Own, Talk},
+    mcp::McpError,
+    oauth::{KeptClient, NotBought, Own, Talk},
     seal::Seal,
     tokens,
 };
@@ -324,21 +325,33 @@ impl Hall {
             agent,
             server,
         } = *accepted;
+        let name = &kept.flow.name;
         let bought = match self.talk(&server).await {
             Some(talk) => {
                 let proof = (code.as_str(), opened.browser.verifier.as_str());
                 let back = &opened.redirect_uri;
-                talk.exchange(&opened.access, proof, back).await
+                let bought = talk.exchange(&opened.access, proof, back).await;
+                let untold =
+                    |why: &NotBought| tracing::warn!(%name, %why, "a code bought no token");
+                bought.inspect_err(untold).ok()
             }
-            None => Err(Failure::Unreachable),
+            None => {
+                tracing::warn!(%name, "whoever gives the tokens cannot be reached");
+                None
+            }
         };
         let mut listed = None;
-        if let Ok(tokens) = &bought {
+        if let Some(tokens) = &bought {
             let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
             let asking = self.ask_with(&agent, &server.connection, tokens.access.clone(), within);
-            listed = asking.await?.ok();
+            let untold = |why: &McpError| {
+                // A server's own words may repeat what it was shown.
+                let why = why.to_string().replace(&tokens.access, "[hidden]");
+                tracing::warn!(%name, why, "a tool server does not take a new token");
+            };
+            listed = asking.await?.inspect_err(untold).ok();
         }
-        let granted = bought.ok().map(|tokens| Granted {
+        let granted = bought.map(|tokens| Granted {
             access: opened.access,
             tokens,
             wider: None,

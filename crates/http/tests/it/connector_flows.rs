@@ -93,6 +93,8 @@ struct Being {
 }
 
 const KEY: &str = "canary-key-0123456789";
+/// The key of another account.
+const OTHER_KEY: &str = "another-account-0123456789";
 
 impl Service {
     async fn start() -> Self {
@@ -121,6 +123,9 @@ async fn serve(State(is): State<Arc<Being>>, uri: Uri, headers: HeaderMap) -> Re
     match uri.path() {
         "/me" if headers.get("x-key").is_some_and(|key| key == KEY) => {
             Json(json!({"login": "ada"})).into_response()
+        }
+        "/me" if headers.get("x-key").is_some_and(|key| key == OTHER_KEY) => {
+            Json(json!({"login": "bob"})).into_response()
         }
         "/me" => StatusCode::UNAUTHORIZED.into_response(),
         "/device" => {
@@ -238,6 +243,42 @@ async fn a_typed_key_is_held_against_the_service_and_shown_nowhere() {
     assert_eq!(all["connections"][0]["accountLabel"], "ada");
     assert!(!t.rows().contains(KEY), "it is sealed");
     assert!(!all.to_string().contains(KEY));
+}
+
+#[tokio::test]
+async fn a_connection_is_reconnected_to_its_own_account_alone() {
+    let t = TestHall::open().await;
+    let service = Service::start().await;
+    let provider = instance(&t, &service.origin, &by_key(), &me()).await;
+    let owner = t.owner();
+    let enter = async |flow: Value, secret: &str| {
+        let waits = after(&t, &flow, "starting").await;
+        let path = format!("{}/credential", at(&waits));
+        owner.post(&path, json!({"secret": secret})).await.ok(200)
+    };
+    let begun = owner.post(CONNECTIONS, wish(&provider, "notes", "k")).await;
+    let first = enter(begun.ok(201), KEY).await;
+    let one = format!("{CONNECTIONS}/{}", text(&first["connectionId"]));
+    for (secret, state, shown) in [
+        (OTHER_KEY, "failed", ["paused", "ada"]),
+        (KEY, "connected", ["connected", "ada"]),
+    ] {
+        let again = json!({"idempotencyKey": secret});
+        let again = owner.post(&format!("{one}/reconnect"), again).await;
+        let over = enter(again.ok(201), secret).await;
+        assert_eq!(over["state"], state);
+        let is_told = over["reason"]
+            .as_str()
+            .is_some_and(|it| it.contains("another account"));
+        assert_eq!(is_told, state == "failed", "{over}");
+        let kept = owner.get(&one).await.ok(200);
+        assert_eq!(
+            json!([kept["lifecycle"], kept["accountLabel"]]),
+            json!(shown)
+        );
+    }
+    let all = owner.get(CONNECTIONS).await.ok(200);
+    assert_eq!(all["connections"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

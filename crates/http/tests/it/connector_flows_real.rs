@@ -21,7 +21,7 @@ fn auth(servers: &Servers, flow: &str) -> Value {
 }
 
 /// Follows the link of a flow and signs in behind it as `who`; answers the last page's status.
-async fn sign_in(t: &TestHall, servers: &Servers, flow: &Value, who: &str) -> u16 {
+pub(crate) async fn sign_in(t: &TestHall, servers: &Servers, flow: &Value, who: &str) -> u16 {
     let link = text(&flow["authorizeUrl"]);
     let (_, ticket) = link.rsplit_once('/').unwrap();
     let page = t.owner().get(&format!("/api/oauth/start/{ticket}")).await;
@@ -37,7 +37,7 @@ async fn sign_in(t: &TestHall, servers: &Servers, flow: &Value, who: &str) -> u1
     t.nobody().with("cookie", cookie).get(&path).await.status
 }
 
-async fn token(t: &TestHall, id: &Value) -> Option<String> {
+pub(crate) async fn token(t: &TestHall, id: &Value) -> Option<String> {
     let id = ConnectorConnectionId::parse(&text(id)).unwrap();
     match t.hall().connector_credentials(id).await.unwrap() {
         Some(Credentials::Token(token)) => Some(token),
@@ -113,6 +113,8 @@ async fn a_person_connects_by_a_code_that_is_typed_elsewhere_over_a_restart() {
     assert_eq!(t.owner().get(&at(&begun)).await.ok(200), waits);
     let mut browser = Browser::of(&servers, "ada");
     browser.type_code(&text(&waits["userCode"])).await;
+    // It says nothing of how often it wants to be asked.
+    assert_eq!(t.pass_to_awaited().await, 5);
     let over = after(&t, &begun, "pending").await;
     assert_eq!(
         json!([over["state"], over["userCode"], over["verificationUri"]]),

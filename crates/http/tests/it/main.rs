@@ -22,6 +22,7 @@ mod canvas_order;
 mod capabilities;
 mod commands;
 mod connector_documents;
+mod connector_devices;
 mod connector_executions;
 mod connector_faults;
 mod connector_flows;
@@ -31,6 +32,8 @@ mod connector_grants;
 mod connector_holders;
 mod connector_kit;
 mod connector_landing;
+#[cfg(feature = "real-servers")]
+mod connector_mcp_real;
 mod connector_providers;
 mod connector_tools;
 mod consent;

@@ -219,6 +219,7 @@ async fn a_person_signs_in_at_a_real_authorization_server() {
     assert!(query.contains("iss="), "it says who it is: {query}");
     let path = format!("/api/oauth/callback?{query}");
     let page = t.nobody().with("cookie", &cookie).get(&path).await;
+    // Why it failed stands in the warnings beside this.
     assert_eq!(page.status, 200, "{}", page.text());
 
     let entry = owner.get(&server).await.ok(200);

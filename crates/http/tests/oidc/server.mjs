@@ -1,6 +1,7 @@
 // A real authorization server (oidc-provider, with its own pages for signing in) in front of a
 // real tool server, which is asked only with a token that counts.
 // Arguments: the program of oidc-provider, the program of server-everything.
+// A token posted to `/forget` counts no more, and neither does what renews it.
 // Writes its origin in one line, and ends when its standard input does.
 import { spawn } from 'node:child_process';
 import http from 'node:http';
@@ -69,6 +70,14 @@ server.on('request', async (request, response) => {
     response.end(JSON.stringify({ resource, authorization_servers: [origin], scopes_supported: ['tools', 'offline_access'] }));
     return;
   }
+  if (pathname === '/forget') {
+    let token = '';
+    for await (const piece of request) token += piece;
+    const { grantId } = await provider.AccessToken.find(token);
+    await provider.AccessToken.revokeByGrantId(grantId);
+    response.end();
+    return;
+  }
   if (pathname !== '/mcp') {
     await answer(request, response);
     return;
@@ -80,9 +89,19 @@ server.on('request', async (request, response) => {
   }
   const { authorization, ...headers } = request.headers;
   const asked = http.request(
-    { host: '127.0.0.1', port: toolsPort, path: request.url, method: request.method, headers: { ...headers, host: `localhost:${toolsPort}` } },
+    {
+      host: '127.0.0.1',
+      port: toolsPort,
+      path: request.url,
+      method: request.method,
+      headers: { ...headers, host: `localhost:${toolsPort}` },
+      // A kept connection may end over there just as it is used again, which nobody behind this could tell.
+      agent: false,
+    },
     (told) => {
-      response.writeHead(told.statusCode, told.headers);
+      // What is said of that connection is not said of the one in front.
+      const { connection, 'keep-alive': kept, ...passedOn } = told.headers;
+      response.writeHead(told.statusCode, passedOn);
       told.pipe(response);
     },
   );

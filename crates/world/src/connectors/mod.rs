@@ -9,6 +9,7 @@ mod http_talk;
 mod tools;
 
 use std::{
+    cmp::Reverse,
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -16,11 +17,11 @@ use std::{
 };
 
 use guildhall_domain::{
-    connectors::{operations::Binding, rehearsal, sent::Sent, toolkits::Toolkit},
+    connectors::{operations::Binding, rehearsal, requests, sent::Sent, toolkits::Toolkit},
     mcp_signin::{Reach, addresses::is_loopback_host},
 };
 use serde_json::{Map, Value};
-use url::{Host, Url};
+use url::{Host, Url, form_urlencoded};
 
 pub use self::{documents::Unread, tools::Unlisted};
 use crate::outgoing::Outgoing;
@@ -133,11 +134,29 @@ impl Services {
 fn hidden(text: Vec<u8>, credentials: &Credentials) -> Vec<u8> {
     /// Shorter ones would take words out of answers that hold no secret.
     const SECRET_BYTES_MIN: usize = 8;
-    const INSTEAD: &[u8] = b"[hidden]";
-    let secret = credentials.secret().map(str::as_bytes).unwrap_or_default();
-    if secret.len() < SECRET_BYTES_MIN {
-        return text;
+    match credentials.secret() {
+        Some(secret) if secret.len() >= SECRET_BYTES_MIN => shapes(secret)
+            .iter()
+            .fold(text, |text, shape| without(text, shape)),
+        Some(_) | None => text,
     }
+}
+
+/// A secret as it is, as JSON holds it, and as an address and a form do; the longest first,
+/// because another may stand within it.
+fn shapes(secret: &str) -> Vec<String> {
+    let json = Value::from(secret).to_string();
+    // Without the quotation marks around it.
+    let json = json.get(1..json.len() - 1).unwrap_or_default().to_owned();
+    let form = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+    let mut shapes = vec![secret.to_owned(), json, requests::encoded(secret), form];
+    shapes.sort_by_key(|shape| Reverse(shape.len()));
+    shapes.dedup();
+    shapes
+}
+
+fn without(text: Vec<u8>, secret: &str) -> Vec<u8> {
+    const INSTEAD: &[u8] = b"[hidden]";
     let finder = memchr::memmem::Finder::new(secret);
     let mut shown = Vec::with_capacity(text.len());
     let mut from = 0;
@@ -186,6 +205,16 @@ mod tests {
             hidden("a canary-123 b canary-123", "canary-123"),
             "a [hidden] b [hidden]"
         );
+        // Also as it is written where some of it may not stand plainly.
+        let odd = "\"1\" /é+";
+        for said in [
+            odd,
+            r#"\"1\" /é+"#,
+            "%221%22%20%2F%C3%A9%2B",
+            "%221%22+%2F%C3%A9%2B",
+        ] {
+            assert_eq!(hidden(&format!("a {said} b"), odd), "a [hidden] b");
+        }
         assert_eq!(hidden("nothing of it", "canary-123"), "nothing of it");
         assert_eq!(hidden("id 1", "1"), "id 1");
     }

@@ -24,7 +24,7 @@ use oauth2::{
 use serde::{Deserialize, Serialize};
 use url::{Url, form_urlencoded};
 
-use super::{Talk, request};
+use super::{Talk, Unanswered, request};
 use crate::tokens;
 
 /// A client at an authorization server. Without `Debug`, because it holds a secret.
@@ -148,24 +148,54 @@ fn client_of(access: &Access) -> Result<TokenClient, Failure> {
 
 /// A failure as the crate wants it.
 #[derive(Debug, thiserror::Error)]
-#[error("it could not be asked")]
-pub struct NotAsked(Failure);
+#[error("it could not be asked: {0}")]
+pub struct NotAsked(Unanswered);
 
 type TokenError = RequestTokenError<NotAsked, BasicErrorResponse>;
+
+/// Why a code bought no token, for the log: it holds nothing that was sent, and of what was
+/// answered the word of the error alone.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotBought(String);
+
+impl From<TokenError> for NotBought {
+    fn from(error: TokenError) -> Self {
+        /// Characters of a word that are told.
+        const WORD_CHARS_MAX: usize = 60;
+        Self(match error {
+            RequestTokenError::Request(error) => error.to_string(),
+            RequestTokenError::ServerResponse(told) => {
+                let word = told.error().to_string();
+                let shown = word.chars().filter(|c| !c.is_control());
+                let word: String = shown.take(WORD_CHARS_MAX).collect();
+                format!("it answered with the error {word:?}")
+            }
+            RequestTokenError::Parse(..) => "its answer is no token".to_owned(),
+            RequestTokenError::Other(_) => "its answer is empty, or no JSON".to_owned(),
+        })
+    }
+}
+
+impl From<Failure> for NotBought {
+    fn from(why: Failure) -> Self {
+        Self(why.code().to_owned())
+    }
+}
 
 impl Talk {
     /// Exchanges the code of an answer for tokens.
     ///
     /// # Errors
-    /// [`Failure::ExchangeFailed`].
+    /// [`NotBought`]: for people that is [`Failure::ExchangeFailed`].
     pub async fn exchange(
         &self,
         access: &Access,
         (code, verifier): (&str, &str),
         redirect_uri: &str,
-    ) -> Result<Tokens, Failure> {
-        let failed = |_| Failure::ExchangeFailed;
-        let back = RedirectUrl::new(redirect_uri.to_owned()).map_err(failed)?;
+    ) -> Result<Tokens, NotBought> {
+        let back = RedirectUrl::new(redirect_uri.to_owned());
+        let back = back.map_err(|_| NotBought("our own address is none".to_owned()))?;
         let client = client_of(access)?.set_redirect_uri(back);
         let mut asked = client
             .exchange_code(AuthorizationCode::new(code.to_owned()))
@@ -174,8 +204,7 @@ impl Talk {
             asked = asked.add_extra_param("resource", resource.clone());
         }
         let told: Result<BasicTokenResponse, TokenError> = asked.request_async(self).await;
-        told.map(|told| tokens_of(&told))
-            .map_err(|_| Failure::ExchangeFailed)
+        Ok(tokens_of(&told?))
     }
 
     /// Buys new tokens.
@@ -233,7 +262,7 @@ impl<'c> AsyncHttpClient<'c> for Talk {
     type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, NotAsked>> + Send + 'c>>;
 
     fn call(&'c self, asked: HttpRequest) -> Self::Future {
-        Box::pin(async move { self.ask(asked.map(Bytes::from)).await.map_err(NotAsked) })
+        Box::pin(async move { self.answer(asked.map(Bytes::from)).await.map_err(NotAsked) })
     }
 }
 

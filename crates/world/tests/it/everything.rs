@@ -40,8 +40,8 @@ fn node() -> PathBuf {
 }
 
 /// The server, and what ends it with the test.
-struct Server {
-    target: Target,
+pub(crate) struct Server {
+    pub(crate) target: Target,
     process: Option<Child>,
 }
 
@@ -104,7 +104,7 @@ fn address(port: u16, path: &str) -> Address {
     }
 }
 
-fn over_http() -> Server {
+pub(crate) fn over_http() -> Server {
     let (process, port) = at_port("streamableHttp");
     Server {
         target: Target::Http(address(port, "/mcp")),
@@ -112,7 +112,7 @@ fn over_http() -> Server {
     }
 }
 
-fn over_sse() -> Server {
+pub(crate) fn over_sse() -> Server {
     let (process, port) = at_port("sse");
     Server {
         target: Target::Sse(address(port, "/sse")),

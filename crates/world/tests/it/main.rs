@@ -13,6 +13,8 @@ mod chromium;
 mod conformance;
 mod connectors;
 #[cfg(feature = "real-servers")]
+mod connectors_everything;
+#[cfg(feature = "real-servers")]
 mod everything;
 mod keeper;
 mod mcp;
