@@ -22,7 +22,7 @@ use crate::{
     pages::{self, Page},
     problems::Problem,
     store::accounts::{self, Customer},
-    stripe::{Failed, Paying, STRIPE_WAIT},
+    stripe::{Failed, Paying},
 };
 
 /// What can be bought, in the service's order.
@@ -39,7 +39,7 @@ pub(crate) async fn list(State(house): State<House>, _: Linked) -> Result<Json<O
     let Some(paid) = &house.paid else {
         return Ok(Json(Offers::default()));
     };
-    Ok(Json(all(paid, Instant::now() + STRIPE_WAIT).await?))
+    Ok(Json(all(paid, paid.stripe.until()).await?))
 }
 
 async fn all(paid: &Paid, until: Instant) -> Result<Offers, Problem> {
@@ -69,8 +69,8 @@ pub(crate) async fn checkout(
     Body(ask): Body<CheckoutAsk>,
 ) -> Result<Json<PageAddress>, Problem> {
     check(&ask)?;
-    let until = Instant::now() + STRIPE_WAIT;
     let paid = house.paid.as_ref().ok_or(Problem::NoPayments)?;
+    let until = paid.stripe.until();
     let offers = all(paid, until).await?.offers;
     let offer = offers.iter().find(|offer| offer.sku_id == ask.sku_id);
     let offer = offer.ok_or(Problem::UnknownOffer)?;
@@ -105,8 +105,8 @@ pub(crate) async fn topup(
     State(house): State<House>,
     by: Linked,
 ) -> Result<Json<PageAddress>, Problem> {
-    let until = Instant::now() + STRIPE_WAIT;
     let paid = house.paid.as_ref().ok_or(Problem::NoPayments)?;
+    let until = paid.stripe.until();
     let price = paid.topup_price.as_ref().ok_or(Problem::NoTopUp)?;
     pay(&house, paid, &by, price, false, until).await
 }
@@ -129,8 +129,8 @@ pub(crate) async fn portal(
     State(house): State<House>,
     by: Linked,
 ) -> Result<Json<PageAddress>, Problem> {
-    let until = Instant::now() + STRIPE_WAIT;
     let paid = house.paid.as_ref().ok_or(Problem::NoPayments)?;
+    let until = paid.stripe.until();
     let account = by.instance().account;
     let customer = house.store.read("finding a customer", move |tx| {
         accounts::known_customer(tx, account)

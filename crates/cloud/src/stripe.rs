@@ -58,6 +58,7 @@ pub struct Stripe {
     outgoing: Outgoing,
     base: Origin,
     key: SecretKey,
+    wait: Duration,
 }
 
 /// Why the payment service did not do what it was asked.
@@ -102,7 +103,19 @@ impl Stripe {
             outgoing,
             base,
             key,
+            wait: STRIPE_WAIT,
         }
+    }
+
+    /// The same way with another patience, for tests of what happens at its end.
+    #[must_use]
+    pub fn patient(self, wait: Duration) -> Self {
+        Self { wait, ..self }
+    }
+
+    /// When one request has waited long enough.
+    pub fn until(&self) -> Instant {
+        Instant::now() + self.wait
     }
 
     /// All active prices with their products, in the service's order.
