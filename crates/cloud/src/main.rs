@@ -1,6 +1,11 @@
 //! The guildhall-cloud binary: the companion service, and accounts for it.
 
-use std::{error::Error, io::Write, process::ExitCode};
+use std::{
+    error::Error,
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Parser, Subcommand};
 use guildhall_cloud::{
@@ -9,7 +14,11 @@ use guildhall_cloud::{
     store::Store,
     stripe::Stripe,
 };
-use guildhall_world::{clock::Clock, data_dir::DataDir, outgoing::Outgoing};
+use guildhall_world::{
+    clock::Clock,
+    data_dir::{DataDir, DataDirError},
+    outgoing::Outgoing,
+};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -92,7 +101,7 @@ async fn serve(place: Place, payments: Payments) -> Outcome {
     let listener = TcpListener::bind(place.bind).await?;
     let address = listener.local_addr()?;
     let opening = Opening {
-        store: Store::open(&database(&data_dir))?,
+        store: Store::open(&database(data_dir.path()))?,
         clock: Clock::System,
         public,
         paid,
@@ -104,13 +113,18 @@ async fn serve(place: Place, payments: Payments) -> Outcome {
 }
 
 async fn add(email: &str, place: Place) -> Outcome {
-    // A service may run on the folder, which has the lock; the database takes both.
-    make_private(&place.data_dir)?;
+    // Made private where it is new. A service that runs on it has the lock, and the database takes
+    // both of them.
+    let _held = match DataDir::open(&place.data_dir) {
+        Ok(data_dir) => Some(data_dir),
+        Err(DataDirError::InUse(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
     let public = match public(&place)? {
         Some(public) => public,
         None => Origin::at("GUILDHALL_CLOUD_PUBLIC_URL", place.bind)?,
     };
-    let store = Store::open(&place.data_dir.join(DATABASE))?;
+    let store = Store::open(&database(&place.data_dir))?;
     let link = accounts::add(&store, &public, email, Clock::System.now()).await?;
     say(&link)
 }
@@ -118,17 +132,8 @@ async fn add(email: &str, place: Place) -> Outcome {
 /// The database's name in the data folder.
 const DATABASE: &str = "guildhall-cloud.sqlite";
 
-fn database(data_dir: &DataDir) -> std::path::PathBuf {
-    data_dir.path().join(DATABASE)
-}
-
-/// Makes the folder, mode 0700, where it is not there.
-fn make_private(path: &std::path::Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
+fn database(data_dir: &Path) -> PathBuf {
+    data_dir.join(DATABASE)
 }
 
 fn public(place: &Place) -> Result<Option<Origin>, settings::SettingError> {

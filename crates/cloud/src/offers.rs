@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    fn price(id: &str, changed: Value) -> Price {
+    fn price(id: &str, changed: &Value) -> Price {
         let mut price = json!({
             "id": id, "object": "price", "currency": "eur", "unit_amount": 1200,
             "recurring": {"interval": "month", "interval_count": 1},
@@ -137,13 +137,13 @@ mod tests {
         serde_json::from_value(price).unwrap()
     }
 
-    fn product(metadata: Value) -> Value {
+    fn product(metadata: &Value) -> Value {
         json!({"product": {"id": "prod_2", "name": "Other", "active": true, "metadata": metadata}})
     }
 
     #[test]
     fn a_price_of_an_offered_product_is_an_offer() {
-        let offers = among(&[price("price_1", json!({}))]);
+        let offers = among(&[price("price_1", &json!({}))]);
         let expected = json!({
             "offers": [{"skuId": "price_1", "planId": "team", "displayName": "Team",
                 "interval": "month", "amountMicro": "12000000", "limits": {"agents": 5}}],
@@ -161,24 +161,24 @@ mod tests {
             json!({"unit_amount": -1}),
             json!({"recurring": {"interval": "month", "interval_count": 3}}),
             json!({"recurring": {"interval": "fortnight", "interval_count": 1}}),
-            product(json!({})),
-            product(json!({"guildhall": "0"})),
+            product(&json!({})),
+            product(&json!({"guildhall": "0"})),
             gone,
         ] {
-            let offers = among(&[price("price_1", changed.clone())]);
+            let offers = among(&[price("price_1", &changed)]);
             assert_eq!(offers, Offers::default(), "{changed}");
         }
     }
 
     #[test]
     fn offers_keep_their_order_and_have_one_currency() {
-        let other = product(json!({"guildhall": "1", "microPerCredit": "10000",
+        let other = product(&json!({"guildhall": "1", "microPerCredit": "10000",
             "limit.agents": "many", "limit.": "1", "limit.seats": "-1"}));
         let offers = among(&[
-            price("price_0", json!({"unit_amount": null})),
-            price("price_3", json!({"currency": "EUR", "recurring": null})),
-            price("price_2", json!({"currency": "usd"})),
-            price("price_1", other),
+            price("price_0", &json!({"unit_amount": null})),
+            price("price_3", &json!({"currency": "EUR", "recurring": null})),
+            price("price_2", &json!({"currency": "usd"})),
+            price("price_1", &other),
         ]);
         let ids: Vec<&str> = offers
             .offers

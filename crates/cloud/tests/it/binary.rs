@@ -1,6 +1,6 @@
 //! The binary: what it prints, how it ends, and what is there after it was killed.
 
-use std::{net::SocketAddr, path::Path, process::Stdio};
+use std::{net::SocketAddr, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
 
 use guildhall_world::scratch::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
@@ -83,6 +83,13 @@ async fn a_service_says_one_line_ends_when_asked_and_is_alone_on_its_folder() {
     let folder = Scratch::new("cloud-binary");
     let data = folder.path().join("data");
     let running = Running::start(&data).await;
+    // An account can be added meanwhile, and its link counts at once.
+    let link = invite(&data, "http://127.0.0.1:4780").await;
+    let welcome = http::Request::get(link).body(bytes::Bytes::new()).unwrap();
+    let welcome = send(running.address, welcome).await;
+    welcome.shows(200, "ada@example.org");
+    let mode = std::fs::metadata(&data).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
     let mut second = program(&data);
     second
         .args(["serve", "--bind", "127.0.0.1:0"])

@@ -1,5 +1,10 @@
 //! The companion service as its callers meet it: real listener, real database, a browser's cookies
 //! and forms. Faked are the payment service, which costs money, and in most tests the clock.
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is not as it should be"
+)]
 
 mod billing;
 mod binary;
