@@ -35,6 +35,7 @@ CREATE TABLE devices (
   CHECK ((state = 'approved') <= (account_id IS NOT NULL))
 ) STRICT;
 CREATE INDEX devices_by_end ON devices (expires_at);
+CREATE INDEX devices_of_address ON devices (asked_from);
 
 CREATE TABLE instances (
   id TEXT PRIMARY KEY,

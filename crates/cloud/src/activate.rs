@@ -105,7 +105,7 @@ async fn asked(
         return Ok(wrong(by));
     };
     house.codes.was_right(places, now);
-    Ok(pages::asked(by, &code, &asking))
+    Ok(pages::asked(by, &code, &asking, now))
 }
 
 fn read(typed: &str) -> Option<(String, Digest)> {

@@ -121,7 +121,7 @@ impl Stripe {
     /// All active prices with their products, in the service's order.
     ///
     /// # Errors
-    /// Why they could not be listed; more than [`PAGES_MAX`] pages are cut off there.
+    /// Why they could not be listed; of very many pages the rest is left out.
     pub async fn prices(&self, until: Instant) -> Result<Vec<Price>, Failed> {
         #[derive(Deserialize)]
         struct Page {

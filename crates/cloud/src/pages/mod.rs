@@ -4,7 +4,7 @@
 pub(crate) mod style;
 
 use axum::response::{IntoResponse, Response};
-use guildhall_domain::Fault;
+use guildhall_domain::{Fault, Moment};
 use guildhall_world::ids;
 use http::{HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
@@ -196,7 +196,7 @@ pub(crate) fn activate(by: &SignedIn, why: Option<&str>) -> Page {
 }
 
 /// Who asks with a code, and the choice.
-pub(crate) fn asked(by: &SignedIn, code: &str, asking: &Asking) -> Page {
+pub(crate) fn asked(by: &SignedIn, code: &str, asking: &Asking, now: Moment) -> Page {
     let name = match asking.name.trim() {
         "" => "A guildhall without a name",
         name => name,
@@ -207,9 +207,9 @@ pub(crate) fn asked(by: &SignedIn, code: &str, asking: &Asking) -> Page {
             ": it may then see offers and open payment pages of this account."
         }
         dl {
-            dt { "Instance" } dd { (name) }
+            dt { "Instance" } dd { bdi { (name) } }
             dt { "Code" } dd .code { (shown_user_code(code)) }
-            dt { "Asked at" } dd { (asking.created_at) }
+            dt { "Asked at" } dd { (when(asking.created_at, now)) }
             dt { "Asked from" } dd { (asking.asked_from) }
         }
         p { "Say yes only if your own guildhall shows this code right now." }
@@ -223,6 +223,19 @@ pub(crate) fn asked(by: &SignedIn, code: &str, asking: &Asking) -> Page {
         }
     };
     signed_in("Link this guildhall?", by, &body)
+}
+
+/// A moment as people read it, and how long ago it was: there are no scripts that know their zone.
+fn when(at: Moment, now: Moment) -> Markup {
+    let exact = at.to_string();
+    let (day, time) = exact.split_once('T').unwrap_or_default();
+    let time = time.get(..5).unwrap_or_default();
+    let ago = match at.seconds_until(now) / 60 {
+        0 => "just now".to_owned(),
+        1 => "a minute ago".to_owned(),
+        minutes => format!("{minutes} minutes ago"),
+    };
+    html! { time datetime=(exact) { (ago) ", " (day) " " (time) " UTC" } }
 }
 
 /// What became of a decision.
@@ -308,6 +321,17 @@ mod tests {
             let marks = |html: &str| html.matches(['<', '>', '"']).count();
             prop_assert_eq!(marks(&page(&text)), marks(&page("plain")));
         }
+    }
+
+    #[test]
+    fn a_moment_is_told_as_people_read_it() {
+        let at = Moment::from_millis(1_795_232_252_114);
+        let told = |seconds| when(at, at.plus_seconds(seconds)).into_string();
+        let exact = "<time datetime=\"2026-11-21T03:37:32.114Z\">";
+        let shown = "2026-11-21 03:37 UTC</time>";
+        assert_eq!(told(0), format!("{exact}just now, {shown}"));
+        assert_eq!(told(119), format!("{exact}a minute ago, {shown}"));
+        assert_eq!(told(600), format!("{exact}10 minutes ago, {shown}"));
     }
 
     #[test]

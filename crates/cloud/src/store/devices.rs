@@ -12,7 +12,9 @@ use crate::{
 /// How long a request is remembered after its end, so that a late device hears of it.
 const KEPT_S: i64 = 3_600;
 /// Requests that are kept at one moment; one more is refused.
-const DEVICES_MAX: i64 = 10_000;
+const DEVICES_MAX: i64 = 100_000;
+/// Requests of one address that are kept, so that nobody alone keeps all others out.
+const DEVICES_PER_ADDRESS_MAX: i64 = 100;
 
 /// A request that begins.
 #[derive(Clone, Debug)]
@@ -49,8 +51,11 @@ pub struct Asking {
 pub fn add(tx: &Transaction<'_>, device: &NewDevice) -> Result<bool> {
     let over = device.created_at.plus_seconds(-KEPT_S).as_millis();
     tx.execute("DELETE FROM devices WHERE expires_at < $1", [over])?;
-    let count: i64 = tx.query_row("SELECT count(*) FROM devices", [], |row| row.get(0))?;
-    if count >= DEVICES_MAX {
+    let number = |row: &Row<'_>| row.get::<_, i64>(0);
+    let all = tx.query_row("SELECT count(*) FROM devices", [], number)?;
+    let sql = "SELECT count(*) FROM devices WHERE asked_from = $1";
+    let near = tx.query_row(sql, [&device.asked_from], number)?;
+    if all >= DEVICES_MAX || near >= DEVICES_PER_ADDRESS_MAX {
         return Ok(false);
     }
     tx.execute(

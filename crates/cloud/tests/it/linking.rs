@@ -100,6 +100,27 @@ async fn a_no_and_the_end_of_the_time_are_told_to_the_device() {
 }
 
 #[tokio::test]
+async fn nobody_alone_keeps_all_others_from_linking() {
+    let cloud = TestCompanion::open().await;
+    let begin = |from: &'static str| {
+        let mut request = form("/oauth/device", &[("client_id", "guildhall-instance")]);
+        let headers = request.headers_mut();
+        headers.insert("x-forwarded-for", from.parse().unwrap());
+        cloud.send(request)
+    };
+    for _ in 0..100 {
+        begin("192.0.2.7").await.ok();
+    }
+    let refused = begin("192.0.2.7").await;
+    assert_eq!(refused.header("retry-after"), "60");
+    refused.error(503, "temporarily_unavailable");
+    begin("192.0.2.8").await.ok();
+    // They are forgotten an hour after their end.
+    cloud.clock.advance(1_800 + 3_600 + 1);
+    begin("192.0.2.7").await.ok();
+}
+
+#[tokio::test]
 async fn of_many_devices_that_ask_at_once_with_one_code_one_gets_the_key() {
     let cloud = TestCompanion::open().await;
     let device = cloud.device("workshop").await;
