@@ -19,7 +19,8 @@ const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
 /// save at each of its steps.
 pub(crate) const FEATURES: &str = "guildhall/real-agents,guildhall/real-servers,\
     guildhall/fault-hooks,\
-    guildhall-http/real-servers,guildhall-fake-llm/real-agents,guildhall-world/real-servers";
+    guildhall-http/real-servers,guildhall-fake-llm/real-agents,guildhall-world/real-servers,\
+    guildhall-cloud/real-servers";
 
 /// What is built, and what is tested of it.
 const SELECTION: [&str; 6] = [
