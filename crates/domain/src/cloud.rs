@@ -1,0 +1,10 @@
+//! The link to a cloud service, its offers and billing pages: optional, and without it nothing
+//! is ever sent.
+//! Pure: the row is `store::cloud`, packets are `world::cloud`, deeds `hall::cloud`.
+//! Source: contract 5 part B.
+
+pub mod addresses;
+pub mod billing;
+pub mod link;
+pub mod offers;
+pub mod told;
