@@ -8,3 +8,16 @@ pub mod billing;
 pub mod link;
 pub mod offers;
 pub mod told;
+
+/// A no of the link and of its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No cloud service is set up.
+    NotConfigured,
+    /// The service did not answer.
+    Unreachable,
+    /// What it answered is of no use.
+    AnswerInvalid,
+    /// There is no such billing page.
+    PageNotFound,
+}

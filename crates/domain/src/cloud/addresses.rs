@@ -14,13 +14,11 @@ impl CloudUrl {
     /// Reads the setting `cloud.url`.
     ///
     /// # Errors
-    /// A sentence that says what to write.
+    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let refused = || {
-            format!(
-                "cloud.url is {text:?}: write an https address, or http on this computer, \
-                     without user, query or fragment"
-            )
+            "must be an https address, or http on this computer, without user, query and fragment"
+                .to_owned()
         };
         let url = Url::parse(text.trim()).map_err(|_| refused())?;
         let is_plain = url.query().is_none() && url.fragment().is_none() && has_no_user(&url);
@@ -63,6 +61,12 @@ impl CloudUrl {
             _ => false,
         };
         is_fit.then_some(url)
+    }
+}
+
+impl std::fmt::Display for CloudUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
     }
 }
 
