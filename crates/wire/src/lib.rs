@@ -10,6 +10,7 @@ pub mod browser;
 pub mod callers;
 pub mod canvas;
 pub mod capabilities;
+pub mod cloud;
 pub mod commands;
 pub mod connectors;
 pub mod directories;
