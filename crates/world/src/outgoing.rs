@@ -92,11 +92,11 @@ impl fmt::Debug for Outgoing {
 
 /// A request that got no answer, and whether anybody may have heard it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Undone {
+pub struct Undone {
     /// Why; `None` when the time was over.
-    pub(crate) error: Option<OutgoingError>,
+    pub error: Option<OutgoingError>,
     /// Whether something of it may have left this computer.
-    pub(crate) may_be_sent: bool,
+    pub may_be_sent: bool,
 }
 
 impl Undone {
@@ -120,7 +120,7 @@ impl fmt::Display for Undone {
 
 /// Why a request got no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum OutgoingError {
+pub enum OutgoingError {
     /// Nobody answered.
     #[error("{0}")]
     Unreachable(String),
@@ -188,7 +188,10 @@ impl Outgoing {
 
     /// Sends a request and answers the head of what came back, a redirect like anything else;
     /// what comes to nothing says whether it may have been heard.
-    pub(crate) async fn traced(
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn traced(
         &self,
         request: Request<Bytes>,
         until: Instant,
@@ -239,7 +242,10 @@ impl Outgoing {
 }
 
 /// Reads a body of at most `bytes_max` bytes.
-pub(crate) async fn read(mut body: Incoming, bytes_max: usize) -> Result<Vec<u8>, OutgoingError> {
+///
+/// # Errors
+/// When it is longer, or breaks off.
+pub async fn read(mut body: Incoming, bytes_max: usize) -> Result<Vec<u8>, OutgoingError> {
     let mut bytes = Vec::new();
     while let Some(piece) = next_piece(&mut body).await? {
         if bytes.len() + piece.len() > bytes_max {

@@ -62,6 +62,11 @@ const FLOORS: &[Floor] = &[
         never: &[],
     },
     Floor {
+        package: "guildhall-cloud",
+        uses: &["guildhall-domain", "guildhall-wire", "guildhall-world"],
+        never: &[],
+    },
+    Floor {
         package: "guildhall-rehearsal",
         uses: &[],
         never: &["axum", "hyper", "rusqlite"],

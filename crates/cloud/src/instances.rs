@@ -1,0 +1,104 @@
+//! Instances: the gate of those that hold a key, and their sign of life.
+
+use axum::{
+    Json,
+    extract::{FromRequestParts, State},
+};
+use guildhall_domain::{Refusal, text::Check};
+use guildhall_wire::cloud::{
+    instances::{Heartbeat, HeartbeatAsk},
+    problems::CloudProblem,
+};
+use guildhall_world::tokens;
+use http::{header, request::Parts};
+
+use crate::{
+    bodies::Body,
+    house::House,
+    minting::KEY_PREFIX,
+    problems::Problem,
+    store::instances::{self, Instance},
+};
+
+/// Characters of each thing an instance says of itself.
+const SAID_CHARS_MAX: usize = 200;
+
+/// A caller that showed the key of a linked instance. Only this gate makes one.
+#[derive(Debug)]
+pub(crate) struct Linked(Instance);
+
+impl Linked {
+    /// Who it is.
+    pub(crate) fn instance(&self) -> &Instance {
+        &self.0
+    }
+}
+
+impl FromRequestParts<House> for Linked {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, house: &House) -> Result<Self, Problem> {
+        let mut shown = parts.headers.get_all(header::AUTHORIZATION).iter();
+        let (Some(shown), None) = (shown.next(), shown.next()) else {
+            return Err(Problem::Unauthenticated);
+        };
+        let (scheme, key) = shown
+            .to_str()
+            .ok()
+            .and_then(|shown| shown.split_once(' '))
+            .ok_or(Problem::Unauthenticated)?;
+        if !scheme.eq_ignore_ascii_case("bearer") || !key.starts_with(KEY_PREFIX) {
+            return Err(Problem::Unauthenticated);
+        }
+        let key = tokens::digest(key.trim());
+        let found = house
+            .store
+            .read("finding an instance", move |tx| instances::by_key(tx, key));
+        found.await?.map(Self).ok_or(Problem::Unauthenticated)
+    }
+}
+
+/// Says that the instance lives, and hears which account it is linked to.
+#[utoipa::path(post, path = "/v1/instances/heartbeat", tag = "instances",
+    operation_id = "heartbeat", request_body = HeartbeatAsk,
+    responses((status = 200, description = "What is known of it", body = Heartbeat),
+        (status = 400, description = "MALFORMED_REQUEST", body = CloudProblem,
+            content_type = "application/problem+json"),
+        (status = 401, description = "UNAUTHENTICATED: it is not linked any more",
+            body = CloudProblem, content_type = "application/problem+json")),
+    security(("key" = [])))]
+pub(crate) async fn heartbeat(
+    State(house): State<House>,
+    by: Linked,
+    Body(ask): Body<HeartbeatAsk>,
+) -> Result<Json<Heartbeat>, Problem> {
+    check(&ask)?;
+    let (id, now) = (by.instance().id, house.clock.now());
+    let seen = house.store.write("noting an instance", move |tx| {
+        instances::seen(tx, id, &ask, now)
+    });
+    if !seen.await? {
+        return Err(Problem::Unauthenticated);
+    }
+    Ok(Json(Heartbeat {
+        instance_id: id.to_string(),
+        last_seen_at: now,
+        account_label: by.instance().account_label.clone(),
+    }))
+}
+
+fn check(ask: &HeartbeatAsk) -> Result<(), Problem> {
+    let mut check = Check::new();
+    let said = [
+        ("name", &ask.name),
+        ("platform", &ask.platform),
+        ("version", &ask.version),
+    ];
+    for (field, text) in said {
+        check.chars(field, text, 0, SAID_CHARS_MAX);
+    }
+    match check.done() {
+        Err(Refusal::Validation(invalid)) => Err(Problem::Invalid(invalid)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,86 @@
+//! guildhall-cloud, the companion service: it links instances of guildhall to accounts by the
+//! device grant, hears their signs of life, and hands out addresses of payment pages.
+//! It keeps no state of a subscription; that is the payment service's.
+
+pub mod accounts;
+mod activate;
+mod billing;
+pub mod bodies;
+pub mod device;
+mod house;
+mod ids;
+mod instances;
+mod listener;
+mod minting;
+pub mod money;
+pub mod oauth;
+pub mod offers;
+pub mod openapi;
+mod pages;
+mod peers;
+mod problems;
+mod routes;
+pub mod sessions;
+pub mod settings;
+pub mod store;
+pub mod stripe;
+pub mod tries;
+
+use std::net::SocketAddr;
+
+use guildhall_world::clock::Clock;
+use tokio::net::TcpListener;
+
+pub use house::{House, Paid};
+
+/// The service at its address; nothing is answered before it is served.
+#[derive(Debug)]
+pub struct Companion {
+    listener: TcpListener,
+    house: House,
+}
+
+impl Companion {
+    /// Puts the service behind a listener.
+    pub fn new(listener: TcpListener, house: House) -> Self {
+        Self { listener, house }
+    }
+
+    /// Serves until `stop`, then lets requests that run come to their end.
+    pub async fn serve(self, stop: impl Future<Output = ()>) {
+        let router = routes::router(self.house);
+        listener::serve(self.listener, router, stop).await;
+    }
+}
+
+/// Everything a service needs to be put together.
+#[derive(Debug)]
+pub struct Opening {
+    /// The open store.
+    pub store: store::Store,
+    /// What time it is.
+    pub clock: Clock,
+    /// Where people reach the service; `None` for where it listens.
+    pub public: Option<settings::Origin>,
+    /// The way to be paid, if there is one.
+    pub paid: Option<Paid>,
+}
+
+impl Opening {
+    /// Puts the service together behind `listener`, which listens on `address`.
+    ///
+    /// # Errors
+    /// When nobody said where people reach it, and it listens beyond this computer.
+    pub fn behind(
+        self,
+        listener: TcpListener,
+        address: SocketAddr,
+    ) -> Result<Companion, settings::SettingError> {
+        let public = match self.public {
+            Some(public) => public,
+            None => settings::Origin::at("GUILDHALL_CLOUD_PUBLIC_URL", address)?,
+        };
+        let house = House::new(self.store, self.clock, public, self.paid);
+        Ok(Companion::new(listener, house))
+    }
+}

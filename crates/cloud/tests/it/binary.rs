@@ -1,0 +1,193 @@
+//! The binary: what it prints, how it ends, and what is there after it was killed.
+
+use std::{net::SocketAddr, path::Path, process::Stdio};
+
+use guildhall_world::scratch::Scratch;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{Child, ChildStdout, Command},
+};
+
+use crate::{
+    browser::hidden,
+    companion::{Answer, PASSWORD, form, send, token_fields},
+    soon,
+};
+
+fn program(folder: &Path) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_guildhall-cloud"));
+    program
+        .env_clear()
+        .env("GUILDHALL_CLOUD_DATA_DIR", folder)
+        .env("GUILDHALL_CLOUD_LOG", "off")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true);
+    program
+}
+
+/// A running service.
+struct Running {
+    address: SocketAddr,
+    process: Child,
+    said: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    async fn start(folder: &Path) -> Self {
+        let mut serve = program(folder);
+        serve.args(["serve", "--bind", "127.0.0.1:0"]);
+        let mut process = serve.spawn().unwrap();
+        let mut said = BufReader::new(process.stdout.take().unwrap()).lines();
+        let line = soon("its first line", said.next_line())
+            .await
+            .unwrap()
+            .unwrap();
+        let address = line.strip_prefix("listening on http://").unwrap();
+        Self {
+            address: address.parse().unwrap(),
+            process,
+            said,
+        }
+    }
+
+    /// Sends it a signal; its exit code, and what else it said.
+    async fn end(mut self, signal: Signal) -> (Option<i32>, Option<String>) {
+        let pid = i32::try_from(self.process.id().unwrap()).unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+        let status = soon("its end", self.process.wait()).await.unwrap();
+        (status.code(), self.said.next_line().await.unwrap())
+    }
+
+    async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        send(self.address, form(path, fields)).await
+    }
+}
+
+/// Makes an account; the path of its one-time link.
+async fn invite(folder: &Path, public: &str) -> String {
+    let mut add = program(folder);
+    add.args(["account", "add", "ada@example.org", "--public-url", public]);
+    let output = soon("an account", add.output()).await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let link = String::from_utf8(output.stdout).unwrap();
+    let path = link.trim_end().strip_prefix(public).unwrap().to_owned();
+    assert!(path.starts_with("/welcome/"), "{link}");
+    path
+}
+
+#[tokio::test]
+async fn a_service_says_one_line_ends_when_asked_and_is_alone_on_its_folder() {
+    let folder = Scratch::new("cloud-binary");
+    let data = folder.path().join("data");
+    let running = Running::start(&data).await;
+    let mut second = program(&data);
+    second
+        .args(["serve", "--bind", "127.0.0.1:0"])
+        .stderr(Stdio::piped());
+    let second = soon("the second", second.output()).await.unwrap();
+    assert!(
+        !second.status.success() && second.stdout.is_empty(),
+        "{second:?}"
+    );
+    assert_eq!(running.end(Signal::TERM).await, (Some(0), None));
+    let running = Running::start(&data).await;
+    assert_eq!(running.end(Signal::INT).await, (Some(0), None));
+}
+
+#[tokio::test]
+async fn settings_that_would_speak_in_clear_to_others_are_refused() {
+    let folder = Scratch::new("cloud-binary");
+    for args in [
+        &["--bind", "0.0.0.0:0"][..],
+        &[
+            "--bind",
+            "127.0.0.1:0",
+            "--public-url",
+            "http://cloud.example",
+        ],
+        &[
+            "--bind",
+            "127.0.0.1:0",
+            "--stripe-key-file",
+            "/nonexistent/key",
+        ],
+    ] {
+        let mut serve = program(&folder.path().join("data"));
+        serve.arg("serve").args(args).stderr(Stdio::piped());
+        let output = soon("a refusal", serve.output()).await.unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(output.stdout.is_empty(), "{output:?}");
+        assert!(
+            output.stderr.starts_with(b"guildhall-cloud: "),
+            "{output:?}"
+        );
+    }
+}
+
+/// The states that a kill may leave: asked, approved, issued. Each goes on where it was.
+#[tokio::test]
+async fn a_killed_service_goes_on_where_it_was_and_issues_no_second_key() {
+    let folder = Scratch::new("cloud-binary");
+    let data = folder.path().join("data");
+    let link = invite(&data, "http://127.0.0.1:4780").await;
+
+    let running = Running::start(&data).await;
+    let fields = [("client_id", "guildhall-instance"), ("name", "workshop")];
+    let device: Value = running.form("/oauth/device", &fields).await.ok();
+    let welcome = running
+        .form(&link, &[("password", PASSWORD), ("again", PASSWORD)])
+        .await;
+    assert_eq!(welcome.status, 303, "{welcome:?}");
+    let cookie = welcome
+        .header("set-cookie")
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned();
+    running.end(Signal::KILL).await;
+
+    let running = Running::start(&data).await;
+    let poll = running.form("/oauth/token", &token_fields(&device)).await;
+    poll.error(400, "authorization_pending");
+    let code = device["user_code"].as_str().unwrap();
+    let ask = http::Request::get(format!("/activate?user_code={code}")).header("cookie", &cookie);
+    let page = send(running.address, ask.body(bytes::Bytes::new()).unwrap()).await;
+    let token = hidden(&page.shows(200, "Link this guildhall?").body, "token");
+    let fields = [
+        ("token", token.as_str()),
+        ("user_code", code),
+        ("decision", "approve"),
+    ];
+    let mut decide = form("/activate", &fields);
+    decide
+        .headers_mut()
+        .insert("cookie", cookie.parse().unwrap());
+    send(running.address, decide)
+        .await
+        .shows(200, "It is linked");
+    running.end(Signal::KILL).await;
+
+    let running = Running::start(&data).await;
+    let issued = running
+        .form("/oauth/token", &token_fields(&device))
+        .await
+        .ok();
+    let key = issued["access_token"].as_str().unwrap();
+    running.end(Signal::KILL).await;
+
+    let running = Running::start(&data).await;
+    let poll = running.form("/oauth/token", &token_fields(&device)).await;
+    poll.error(400, "invalid_grant");
+    let body = r#"{"name": "workshop", "platform": "linux", "version": "0.1.0"}"#;
+    let heartbeat = http::Request::post("/v1/instances/heartbeat")
+        .header("authorization", format!("Bearer {key}"))
+        .header("content-type", "application/json");
+    let beat = send(running.address, heartbeat.body(body.into()).unwrap())
+        .await
+        .ok();
+    assert_eq!(beat["accountLabel"], "ada@example.org");
+    running.end(Signal::TERM).await;
+}

@@ -1,0 +1,24 @@
+//! The companion service as its callers meet it: real listener, real database, a browser's cookies
+//! and forms. Faked are the payment service, which costs money, and in most tests the clock.
+
+mod billing;
+mod binary;
+mod browser;
+mod companion;
+mod interface;
+mod linking;
+#[cfg(feature = "real-servers")]
+mod prism;
+mod stripe_stub;
+
+use std::time::Duration;
+
+/// How long a test waits for something that must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits for `what`, at most [`PATIENCE`].
+async fn soon<T>(what: &str, it: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, it)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not come"))
+}

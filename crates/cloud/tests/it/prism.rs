@@ -1,0 +1,97 @@
+//! Prism over our subset of Stripe's interface: what the client sends is what the document wants.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::json;
+
+use crate::companion::{Options, TestCompanion};
+
+/// Where `cargo xtask counterparts install` put it.
+fn program() -> PathBuf {
+    let below = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../counterparts/prism");
+    let program = below.join("node_modules/@stoplight/prism-cli/dist/index.js");
+    assert!(
+        program.is_file(),
+        "it is not installed: `cargo xtask counterparts install`"
+    );
+    program
+}
+
+/// Prism over the document; it ends with the test.
+struct Prism {
+    process: Child,
+    url: String,
+}
+
+impl Drop for Prism {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Prism {
+    fn open() -> Self {
+        // Freed for Prism, which takes no socket of ours.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port().to_string();
+        drop(listener);
+        let document = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stripe.yaml");
+        let mut process = Command::new("node")
+            .arg(program())
+            .args(["mock", "-h", "127.0.0.1", "-p", &port, "--errors"])
+            .arg(document)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(process.stdout.take().unwrap());
+        let mut lines = said.lines().map_while(Result::ok);
+        let listens = |line: String| line.contains("Prism is listening");
+        assert!(lines.any(listens), "it does not start");
+        // What it says later is read, so that it never waits for a reader.
+        std::thread::spawn(move || lines.count());
+        Self {
+            process,
+            url: format!("http://127.0.0.1:{port}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn prism_takes_every_call_that_is_made_of_the_payment_service() {
+    let prism = Prism::open();
+    let options = Options {
+        stripe: Some(prism.url.clone()),
+        topup_price: Some("price_topup"),
+        ..Options::default()
+    };
+    let cloud = TestCompanion::with(options).await;
+    let key = cloud.link("ada@example.org").await;
+    let offers = cloud.keyed("GET", "/v1/offers", &key, None).await.ok();
+    assert_eq!(offers["offers"][0]["skuId"], "price_month");
+    let ask = json!({"skuId": "price_month"});
+    let page = cloud
+        .keyed("POST", "/v1/checkout", &key, Some(ask))
+        .await
+        .ok();
+    assert_eq!(
+        page,
+        json!({"url": "https://checkout.stripe.com/c/pay/cs_test_1"})
+    );
+    let page = cloud.keyed("POST", "/v1/topup", &key, None).await.ok();
+    assert_eq!(
+        page,
+        json!({"url": "https://checkout.stripe.com/c/pay/cs_test_1"})
+    );
+    let page = cloud.keyed("POST", "/v1/portal", &key, None).await.ok();
+    assert_eq!(
+        page,
+        json!({"url": "https://billing.stripe.com/p/session/test_1"})
+    );
+}
