@@ -11,6 +11,12 @@ fn short(link: &Value) -> Value {
     json!([link["state"], link["relinkOutcome"], link["accountLabel"]])
 }
 
+/// What was told by events of this name.
+fn told(events: &[Value], name: &str) -> Vec<Value> {
+    let named = events.iter().filter(|event| event["type"] == name);
+    named.map(|event| event["data"].clone()).collect()
+}
+
 async fn post(t: &TestHall, path: &str) -> Value {
     t.owner().post(path, json!({})).await.ok(200)
 }
@@ -40,6 +46,7 @@ async fn a_code_that_is_typed_links_and_the_codes_are_for_the_owner_alone() {
     let t = TestHall::open_with(cloud.options()).await;
     let owner = t.owner();
     assert_eq!(cloud.requests(), 0, "nothing is sent before somebody links");
+    let mut log = t.events();
     assert_eq!(begin(&t).await, "BCDF-GHJK");
     let pending = link(&t).await;
     assert_eq!(pending["state"], "pending");
@@ -76,12 +83,17 @@ async fn a_code_that_is_typed_links_and_the_codes_are_for_the_owner_alone() {
     for canary in [CANARY, DEVICE_CODE] {
         assert!(!rows.contains(canary), "{canary} is in a row");
     }
-    let events = t.events().of("cloud_link_changed");
-    let states: Vec<_> = events.iter().map(|event| event["state"].clone()).collect();
-    assert_eq!(states, ["pending", "linked"]);
-    assert!(events.iter().all(|event| event.get("pending").is_none()));
+    let happened = log.all();
+    let links = told(&happened, "cloud_link_changed");
+    let states: Vec<_> = links.iter().map(|event| event["state"].clone()).collect();
     assert_eq!(
-        t.events().of("cloud_heartbeat_changed"),
+        states,
+        ["pending", "linked", "linked"],
+        "and then its account is known"
+    );
+    assert!(!json!(links).to_string().contains("BCDF"));
+    assert_eq!(
+        told(&happened, "cloud_heartbeat_changed"),
         [json!({"ok": true})]
     );
 }
