@@ -13,6 +13,7 @@ use crate::{
     authors::Author,
     browser::told as browser,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
+    cloud::told as cloud,
     connectors::told as connectors,
     entries::Entry,
     files::{Digest, Via, documents::Incarnation},
@@ -501,6 +502,12 @@ pub enum Event {
     ConnectorExecutionStarted(connectors::ExecutionStarted),
     /// An execution is over.
     ConnectorExecutionFinished(connectors::ExecutionFinished),
+    /// The link to the cloud service moved.
+    CloudLinkChanged(cloud::LinkChanged),
+    /// The cloud service began to answer, or to be silent.
+    CloudHeartbeatChanged(cloud::HeartbeatChanged),
+    /// Somebody asked for a billing page.
+    CloudBillingOpened(cloud::BillingOpened),
 }
 
 /// Who changed a session's mode.

@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+pub mod cloud;
 pub mod connectors;
 
 /// Characters of a handle.

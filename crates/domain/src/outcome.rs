@@ -7,7 +7,7 @@ use crate::{
     Moment,
     approvals::{ApprovalState, Denial, Required},
     canvas::EditLock,
-    connectors,
+    cloud, connectors,
     files::{Digest, Identity},
     ids::AgentId,
     interactions::{AskOption, Resolution},
@@ -397,6 +397,8 @@ pub enum Refusal {
     BrowserTooManyViewers,
     /// An address the local browser does not open.
     BrowserUrlNotAllowed,
+    /// A no of the link to a cloud service.
+    Cloud(cloud::Refused),
     /// A no of the connectors.
     Connector(connectors::Refused),
     /// This caller asks too often; holds the seconds to wait.
@@ -466,6 +468,18 @@ impl Fault {
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
         Self::new(FaultKind::Broken, during, source)
+    }
+}
+
+impl From<cloud::Refused> for Refusal {
+    fn from(refused: cloud::Refused) -> Self {
+        Self::Cloud(refused)
+    }
+}
+
+impl From<cloud::Refused> for Error {
+    fn from(refused: cloud::Refused) -> Self {
+        Self::Refusal(Refusal::Cloud(refused))
     }
 }
 

@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use crate::{
-    Refusal, browser::Origins, limits, outcome::Invalid, rooms::TURN_LIMITS_DEFAULT,
-    workbench::PreviewPorts,
+    Refusal, browser::Origins, cloud::addresses::CloudUrl, limits, outcome::Invalid,
+    rooms::TURN_LIMITS_DEFAULT, workbench::PreviewPorts,
 };
 
 /// A setting's value.
@@ -84,6 +84,8 @@ pub enum Kind {
     },
     /// A range of ports, [`PreviewPorts::DEFAULT`] unless it is set.
     Ports,
+    /// The address of a cloud service, empty unless it is set.
+    Service,
     /// A line of text, empty unless it is set.
     Text {
         /// Characters at most.
@@ -146,6 +148,8 @@ settings! {
         "The origins agents may open in a shared tab; empty for any. It guides them and confines nothing: pages lead on as they like.";
     BROWSER_ENABLED = "browser.enabled", Kind::Flag { default: true }, false,
         "Whether the local browser may be opened; one that is open stays as it is until it is closed.";
+    CLOUD_URL = "cloud.url", Kind::Service, true,
+        "The cloud service this instance can be linked to; empty for none, and nothing is ever sent then.";
     DEFAULT_DIRECTORY = "files.defaultDirectory", Kind::Text { max: limits::CWD_CHARS_MAX }, false,
         "The folder in which new work begins, beneath home; empty for home itself.";
     FILES_PEOPLE = "files.people", Kind::Word { words: &["none", "boundary"] }, false,
@@ -203,7 +207,7 @@ impl Setting {
             Kind::Number { default, .. } => Value::Number(default),
             Kind::Word { words } => Value::Text(words.first().copied().unwrap_or("").to_owned()),
             Kind::Ports => Value::Text(PreviewPorts::DEFAULT.to_owned()),
-            Kind::Text { .. } => Value::Text(String::new()),
+            Kind::Text { .. } | Kind::Service => Value::Text(String::new()),
             Kind::Origins { .. } | Kind::Texts { .. } => Value::Texts(Vec::new()),
         }
     }
@@ -232,6 +236,8 @@ impl Setting {
             (Kind::Word { words }, Value::Text(word)) if words.contains(&word.as_str()) => Ok(()),
             (Kind::Word { words }, _) => Err(format!("must be one of {}", words.join(", "))),
             (Kind::Ports, Value::Text(text)) => PreviewPorts::parse(text).map(|_| ()),
+            (Kind::Service, Value::Text(text)) if text.is_empty() => Ok(()),
+            (Kind::Service, Value::Text(text)) => CloudUrl::parse(text).map(|_| ()),
             (Kind::Text { max }, Value::Text(text)) => line(text, max),
             (Kind::Origins { max, count } | Kind::Texts { max, count }, Value::Texts(texts)) => {
                 if texts.len() > count {
@@ -248,7 +254,7 @@ impl Setting {
             (Kind::Number { .. }, _) => {
                 Err("must be a whole number that is not negative".to_owned())
             }
-            (Kind::Text { .. } | Kind::Ports, _) => Err("must be text".to_owned()),
+            (Kind::Text { .. } | Kind::Ports | Kind::Service, _) => Err("must be text".to_owned()),
             (Kind::Origins { .. } | Kind::Texts { .. }, _) => {
                 Err("must be a list of texts".to_owned())
             }

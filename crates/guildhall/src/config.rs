@@ -65,6 +65,9 @@ pub(crate) struct ServeArgs {
     /// Ports on which previews of dev servers are shown [default: 4748-4779]
     #[arg(long, env = "GUILDHALL_PREVIEW_PORTS", value_name = "FIRST-LAST")]
     preview_ports: Option<String>,
+    /// The cloud service this instance can be linked to [default: none]
+    #[arg(long, env = "GUILDHALL_CLOUD_URL", value_name = "ADDRESS")]
+    cloud_url: Option<String>,
     /// The program of the local browser, absolute [default: the first Chromium that is found]
     #[arg(long, env = "GUILDHALL_BROWSER", value_name = "FILE")]
     browser: Option<PathBuf>,
@@ -111,6 +114,10 @@ impl ServeArgs {
             self.preview_ports.clone().map(|ports| {
                 let source = source("preview_ports");
                 (&settings::PREVIEW_PORTS, source, Value::Text(ports))
+            }),
+            self.cloud_url.clone().map(|url| {
+                let source = source("cloud_url");
+                (&settings::CLOUD_URL, source, Value::Text(url))
             }),
         ]
         .into_iter()

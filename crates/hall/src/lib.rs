@@ -11,6 +11,7 @@ mod blobs;
 pub mod browser;
 pub mod callers;
 pub mod canvas;
+pub mod cloud;
 pub mod commands;
 pub mod connectors;
 pub mod directories;
@@ -138,6 +139,8 @@ struct Inner {
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
+    /// The way to the cloud link.
+    cloud: cloud::Cloud,
     /// The ways to the services of connectors, once they were needed.
     services: OnceCell<Services>,
     /// Who waits for the test of a tool server.
@@ -267,6 +270,7 @@ impl Hall {
                 previews: workbench::previews::Previews::new(parts.previews),
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
+                cloud: parts.cloud,
                 services: OnceCell::new(),
                 testing: mcp_servers::Queues::default(),
                 gateways: mcp_gateway::Gateways::default(),

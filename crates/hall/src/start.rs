@@ -9,12 +9,13 @@ use std::{
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     authors::{Author, AuthorKind, Handle, RESERVED_WORDS, SYSTEM_HANDLE},
+    cloud::addresses::CloudUrl,
     events::Event,
     ids::{AuthorId, LogId, RoomId},
     limits,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
     runtimes::Profile,
-    settings::FILES_ROOTS,
+    settings::{CLOUD_URL, FILES_ROOTS},
 };
 use guildhall_store::{
     Store, Tx, accounts, authors, installation, rooms,
@@ -28,6 +29,7 @@ use guildhall_world::{
 use crate::{
     Hall,
     browser::{Browser, LocalBrowser},
+    cloud::Cloud,
     launching::Launching,
     members,
     retention::Retention,
@@ -136,6 +138,7 @@ pub(crate) struct Parts {
     pub(crate) grants: Grants,
     pub(crate) previews: PreviewDoors,
     pub(crate) browser: Browser,
+    pub(crate) cloud: Cloud,
     pub(crate) launching: Launching,
     pub(crate) data_dir: PathBuf,
     pub(crate) places: Places,
@@ -179,7 +182,7 @@ impl Hall {
         let store = Store::open(&database)?;
         let started_at = clock.now();
         let own_seal = seal.clone();
-        let ((log_id, owner, has_accounts), set_roots, woken, kept) = store
+        let ((log_id, owner, has_accounts), (set_roots, set_cloud), woken, kept) = store
             .write(move |tx| {
                 let log_id = match installation::log_id(tx)? {
                     Some(known) => {
@@ -202,7 +205,9 @@ impl Hall {
                 let woken = sessions::recover(tx, started_at)?;
                 let kept = crate::browser::recover(tx, started_at)?;
                 let known = (log_id, owner, accounts::exist(tx)?);
-                Ok((known, settings::get(tx, &FILES_ROOTS)?.value, woken, kept))
+                let roots = settings::get(tx, &FILES_ROOTS)?.value;
+                let cloud = settings::get(tx, &CLOUD_URL)?.value;
+                Ok((known, (roots, cloud), woken, kept))
             })
             .await
             .map_err(as_fault)?;
@@ -225,6 +230,7 @@ impl Hall {
             },
         };
         let (browser, beginning) = Browser::new(browser, kept);
+        let (cloud, cloud_asked) = Cloud::new(CloudUrl::parse(set_cloud.text()).ok());
         let parts = Parts {
             store,
             clock,
@@ -237,6 +243,7 @@ impl Hall {
             grants,
             previews,
             browser,
+            cloud,
             launching,
             data_dir,
             places,
@@ -257,6 +264,7 @@ impl Hall {
         crate::turns::start(&hall);
         crate::watch::start(&hall);
         crate::browser::start(&hall, beginning);
+        crate::cloud::start(&hall, cloud_asked);
         for session in woken {
             hall.wake_session(session);
         }

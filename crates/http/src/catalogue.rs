@@ -21,18 +21,19 @@ macro_rules! catalogue {
     };
 }
 
+pub mod cloud;
 pub mod connectors;
 
 /// Every code there is, by status.
 pub fn every() -> Vec<ErrorDoc> {
-    let mut every = [ALL, connectors::ALL].concat();
+    let mut every = [ALL, cloud::ALL, connectors::ALL].concat();
     every.sort_by_key(|doc| doc.status);
     every
 }
 
 /// Whether there is such a code.
 pub fn is_code(word: &str) -> bool {
-    let mut codes = ALL.iter().chain(connectors::ALL);
+    let mut codes = ALL.iter().chain(cloud::ALL).chain(connectors::ALL);
     codes.any(|doc| doc.code == word)
 }
 
@@ -526,7 +527,7 @@ mod tests {
     #[test]
     fn codes_stand_in_the_order_of_their_status_and_once() {
         let mut seen = std::collections::HashSet::new();
-        for pair in [ALL, connectors::ALL]
+        for pair in [ALL, cloud::ALL, connectors::ALL]
             .iter()
             .flat_map(|codes| codes.windows(2))
         {

@@ -1,5 +1,6 @@
 //! Errors: the one place where a refusal or fault becomes a status, a code and a sentence.
 
+mod cloud;
 mod connectors;
 
 use axum::{
@@ -403,6 +404,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::BrowserTooManyViewers => catalogue::TOO_MANY_VIEWERS,
         Refusal::BrowserDisabled => catalogue::BROWSER_DISABLED,
         Refusal::BrowserTimeout => catalogue::BROWSER_TIMEOUT,
+        Refusal::Cloud(refused) => cloud::doc(*refused),
         Refusal::Connector(refused) => connectors::doc(refused),
         Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,

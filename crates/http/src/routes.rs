@@ -8,12 +8,12 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     areas::{
         accounts, agents, approvals, attachments, authors, browser, browser_stream, browser_tabs,
-        callers, canvas, capabilities, commands, connector_connections, connector_executions,
-        connector_flows, connector_providers, connector_reviews, directories, entries, export,
-        file_reads, files, interactions, keys, mcp, mcp_gateway, mcp_servers, mcp_signin, members,
-        messages, oauth, operating, reactions, read_cursors, rooms, runtimes, search, served,
-        session_canvas, session_tasks, sessions, settings, sign_ins, signals, streams, threads,
-        tokens, turns, usage, workbench,
+        callers, canvas, capabilities, cloud, commands, connector_connections,
+        connector_executions, connector_flows, connector_providers, connector_reviews, directories,
+        entries, export, file_reads, files, interactions, keys, mcp, mcp_gateway, mcp_servers,
+        mcp_signin, members, messages, oauth, operating, reactions, read_cursors, rooms, runtimes,
+        search, served, session_canvas, session_tasks, sessions, settings, sign_ins, signals,
+        streams, threads, tokens, turns, usage, workbench,
     },
     catalogue,
     docs::{self, Docs},
@@ -205,6 +205,15 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(connector_flows::reconnect))
         .routes(routes!(connector_flows::get, connector_flows::cancel))
         .routes(routes!(connector_flows::enter_key))
+        // Cloud
+        .routes(routes!(cloud::status))
+        .routes(routes!(cloud::link))
+        .routes(routes!(cloud::start))
+        .routes(routes!(cloud::cancel))
+        .routes(routes!(cloud::check))
+        .routes(routes!(cloud::unlink))
+        .routes(routes!(cloud::offers))
+        .routes(routes!(cloud::open))
         // Operating
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))

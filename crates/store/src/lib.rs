@@ -11,6 +11,7 @@ pub mod attachments;
 pub mod authors;
 pub mod browser;
 pub mod canvas;
+pub mod cloud;
 pub mod connectors;
 pub mod entries;
 pub mod events;

@@ -5,6 +5,7 @@ pub mod acp;
 pub mod blobs;
 pub mod chromium;
 pub mod clock;
+pub mod cloud;
 pub mod commands;
 pub mod confined;
 pub mod connectors;

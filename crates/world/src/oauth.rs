@@ -98,7 +98,7 @@ impl Talk {
     }
 
     /// The whole answer to one request.
-    async fn ask(&self, request: Request<Bytes>) -> Result<Response<Vec<u8>>, Failure> {
+    pub(crate) async fn ask(&self, request: Request<Bytes>) -> Result<Response<Vec<u8>>, Failure> {
         self.answer(request).await.map_err(|error| error.why)
     }
 
@@ -132,7 +132,7 @@ fn wait() -> Duration {
     Duration::from_secs(OAUTH_WAIT_S)
 }
 
-fn request(method: Method, url: &Url, body: Bytes) -> Result<Request<Bytes>, Failure> {
+pub(crate) fn request(method: Method, url: &Url, body: Bytes) -> Result<Request<Bytes>, Failure> {
     let mut request = Request::builder()
         .method(method)
         .uri(url.as_str())

@@ -21,6 +21,17 @@ pub fn own_home() -> Option<PathBuf> {
     Some(user.home_dir().to_owned()).filter(|home| home.is_absolute())
 }
 
+/// What this computer is called, as the kernel says it; at most 200 characters.
+pub fn computer_name() -> String {
+    let name = rustix::system::uname();
+    let name = name.nodename().to_string_lossy();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(200).collect();
+    match name.is_empty() {
+        true => "guildhall".to_owned(),
+        false => name,
+    }
+}
+
 fn display_name(gecos: &str, login: &str) -> String {
     let full = gecos.split(',').next().unwrap_or_default().trim();
     let name = if full.is_empty() { login } else { full };

@@ -304,63 +304,6 @@ fn told(why: &str) -> String {
         .collect()
 }
 
-/// How often a service is asked whether the person has typed the code. Source: RFC 8628 §3.5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Pace {
-    /// Seconds between two polls, as the service wants it.
-    pub interval_s: i64,
-    /// Seconds until the next one: more, while nobody answers.
-    pub wait_s: i64,
-}
-
-/// What a poll came to, as far as it decides on the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Polled {
-    /// The person has not decided.
-    Waiting,
-    /// The same, and polls come too often.
-    TooOften,
-    /// Nobody answered well; holds the seconds the service wants to be left alone.
-    Nobody(Option<i64>),
-}
-
-impl Pace {
-    /// The pace at first; `interval_s` is what the service said.
-    pub fn new(interval_s: Option<i64>) -> Self {
-        let interval_s = interval_s.unwrap_or(limits::DEVICE_POLL_S);
-        let interval_s = interval_s.clamp(1, limits::DEVICE_POLL_S_MAX);
-        Self {
-            interval_s,
-            wait_s: interval_s,
-        }
-    }
-
-    /// The pace after a poll. A service that wants more than a minute between two polls gets it.
-    #[must_use]
-    pub fn after(self, polled: Polled) -> Self {
-        let slower_s = self.interval_s.saturating_add(limits::DEVICE_POLL_S);
-        match polled {
-            Polled::Waiting => Self {
-                wait_s: self.interval_s,
-                ..self
-            },
-            Polled::TooOften => Self {
-                interval_s: slower_s,
-                wait_s: slower_s,
-            },
-            Polled::Nobody(wanted_s) => {
-                let most_s = limits::DEVICE_POLL_S_MAX.max(self.interval_s);
-                let doubled_s = self.wait_s.saturating_mul(2).min(most_s);
-                Self {
-                    wait_s: doubled_s.max(wanted_s.unwrap_or(0).min(limits::CONNECTOR_FLOW_TTL_S)),
-                    ..self
-                }
-            }
-        }
-    }
-}
-
 /// What a person needs for the step a flow waits with; of what is over, nothing. Without `Debug`,
 /// because a link and a code are for the owner's eyes.
 #[derive(Clone, Default, PartialEq, Eq)]

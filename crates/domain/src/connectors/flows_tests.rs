@@ -209,25 +209,6 @@ fn a_wish_is_checked_field_by_field() {
     }
 }
 
-#[test]
-fn polls_come_as_often_as_the_service_wants_and_less_often_while_nobody_answers() {
-    let pace = Pace::new(None);
-    assert_eq!((pace.interval_s, pace.wait_s), (5, 5));
-    assert_eq!(Pace::new(Some(0)).wait_s, 1);
-    let slower = pace.after(Polled::TooOften);
-    assert_eq!((slower.interval_s, slower.wait_s), (10, 10));
-    assert_eq!(slower.after(Polled::Waiting), slower);
-    let mut waits = Vec::new();
-    let mut tired = pace;
-    for _ in 0..5 {
-        tired = tired.after(Polled::Nobody(None));
-        waits.push(tired.wait_s);
-    }
-    assert_eq!(waits, [10, 20, 40, 60, 60]);
-    assert_eq!(tired.after(Polled::Waiting), pace);
-    assert_eq!(pace.after(Polled::Nobody(Some(30))).wait_s, 30);
-}
-
 /// What a run of the house over a flow is made of.
 #[derive(Clone, Debug)]
 enum Play {

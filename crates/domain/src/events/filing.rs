@@ -185,7 +185,11 @@ impl Event {
             | Self::BrowserAgentAction(browser::AgentAction { session_id, .. }) => {
                 of_browser(*session_id)
             }
-            Self::ConnectorProviderChanged(_) | Self::ConnectorFlowChanged(_) => owners(None),
+            Self::ConnectorProviderChanged(_)
+            | Self::ConnectorFlowChanged(_)
+            | Self::CloudLinkChanged(_)
+            | Self::CloudHeartbeatChanged(_)
+            | Self::CloudBillingOpened(_) => owners(None),
             Self::ConnectorConnectionChanged(connectors::ConnectionChanged { agents, .. }) => {
                 of_agents(&mut agents.iter())
             }

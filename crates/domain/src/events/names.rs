@@ -81,6 +81,9 @@ impl Event {
             Self::ConnectorGrantsChanged(_) => "connector_grants_changed",
             Self::ConnectorExecutionStarted(_) => "connector_execution_started",
             Self::ConnectorExecutionFinished(_) => "connector_execution_finished",
+            Self::CloudLinkChanged(_) => "cloud_link_changed",
+            Self::CloudHeartbeatChanged(_) => "cloud_heartbeat_changed",
+            Self::CloudBillingOpened(_) => "cloud_billing_opened",
         }
     }
 }

@@ -61,11 +61,6 @@ pub const CONNECTOR_FLOW_TTL_S: i64 = 15 * 60;
 pub const CONNECTOR_OPEN_FLOWS_MAX: u64 = 20;
 /// Characters of the reason of a flow, and of the message of a result.
 pub const CONNECTOR_REASON_CHARS_MAX: usize = 1_000;
-/// Seconds between two polls for a device code, unless the service says otherwise (RFC 8628).
-pub const DEVICE_POLL_S: i64 = 5;
-/// Seconds between two polls for a device code at most.
-pub const DEVICE_POLL_S_MAX: i64 = 60;
-
 /// Seconds a review can be applied: 10 minutes.
 pub const CONNECTOR_REVIEW_TTL_S: i64 = 10 * 60;
 /// Attempts of one execution.

@@ -15,6 +15,7 @@ mod browser;
 mod canvas;
 mod cards;
 mod client;
+mod cloud;
 mod commands;
 mod connectors;
 mod content;
@@ -118,6 +119,8 @@ pub(crate) enum Command {
     Agents(Noun<agents::Verb>),
     /// Tool servers of agents
     Mcp(Noun<mcp::Verb>),
+    /// The link to a cloud service: optional, everything else works without it
+    Cloud(Noun<cloud::Verb>),
     /// Connectors: services outside this computer
     Connectors(Noun<connectors::Verb>),
     /// Runtimes: the programs agents run on
@@ -224,6 +227,7 @@ impl Command {
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
             Self::Mcp(it) => &it.common,
+            Self::Cloud(it) => return cloud::run(&desk, it.verb).await,
             Self::Connectors(it) => &it.common,
             Self::Runtimes(it) => &it.common,
             Self::Usage(it) => &it.common,

@@ -20,6 +20,7 @@ pub(super) struct File {
     pub(super) browser: BrowserTable,
     pub(super) metrics: MetricsTable,
     pub(super) limits: LimitsTable,
+    cloud: toml::Table,
     files: toml::Table,
     rooms: toml::Table,
     pub(super) runtimes: toml::Table,
@@ -108,6 +109,7 @@ impl File {
     pub(super) fn settings(&self) -> Result<Configured, ConfigError> {
         let tables = [
             ("browser", self.browser.settings()),
+            ("cloud", self.cloud.clone()),
             ("files", self.files.clone()),
             ("rooms", self.rooms.clone()),
             ("runtimes", self.runtimes.clone()),

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use guildhall_domain::{
     Result,
-    connectors::flows::{Flow, FlowState, Happening, Polled},
+    connectors::flows::{Flow, FlowState, Happening},
+    device_grant::Polled,
 };
 use guildhall_world::oauth::DeviceAnswer;
 

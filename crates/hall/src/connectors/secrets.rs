@@ -3,7 +3,8 @@
 
 use guildhall_domain::{
     Fault, Moment, Result,
-    connectors::{flows::Pace, toolkits::Slug},
+    connectors::toolkits::Slug,
+    device_grant::Pace,
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
 };
 use guildhall_world::{

@@ -4,9 +4,10 @@
 use guildhall_domain::{
     Result,
     connectors::{
-        flows::{CONFIGURATION_CHANGED, Flow, FlowState, Happening, Pace, StepKind},
+        flows::{CONFIGURATION_CHANGED, Flow, FlowState, Happening, StepKind},
         toolkits::{Auth, Oauth2, OauthFlow},
     },
+    device_grant::Pace,
     ids::ConnectorConnectionId,
     mcp_signin::{
         Failure,

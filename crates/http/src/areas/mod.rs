@@ -11,6 +11,7 @@ pub mod browser_tabs;
 pub mod callers;
 pub mod canvas;
 pub mod capabilities;
+pub mod cloud;
 pub mod commands;
 pub mod connector_connections;
 pub mod connector_executions;

@@ -1,0 +1,23 @@
+//! The link to a cloud service, its offers and billing pages: optional, and without it nothing
+//! is ever sent.
+//! Pure: the row is `store::cloud`, packets are `world::cloud`, deeds `hall::cloud`.
+//! Source: contract 5 part B.
+
+pub mod addresses;
+pub mod billing;
+pub mod link;
+pub mod offers;
+pub mod told;
+
+/// A no of the link and of its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No cloud service is set up.
+    NotConfigured,
+    /// The service did not answer.
+    Unreachable,
+    /// What it answered is of no use.
+    AnswerInvalid,
+    /// There is no such billing page.
+    PageNotFound,
+}

@@ -1,0 +1,455 @@
+//! The link: whether this instance holds a key of the cloud service, and the flow by which it
+//! gets one. A restart, a lost answer or a person's change of mind may come at any point.
+//! Source: spec, "Cloud link state"; contract 5.10.
+
+use serde::{Deserialize, Serialize};
+
+use super::told::LinkChanged;
+use crate::{
+    Moment,
+    device_grant::{Pace, Polled},
+};
+
+/// Where the link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkState {
+    /// No key is held, and nobody is asked for one.
+    Idle,
+    /// A code waits for a person; a key may be held meanwhile.
+    Pending,
+    /// A key is held.
+    Linked,
+    /// The last code was not typed in time, and no key is held.
+    Expired,
+    /// The last code was refused, and no key is held.
+    Denied,
+    /// The service no longer takes the key that was held.
+    Unlinked,
+}
+
+impl LinkState {
+    /// Every state with its word.
+    pub const WORDS: [(Self, &str); 6] = [
+        (Self::Idle, "idle"),
+        (Self::Pending, "pending"),
+        (Self::Linked, "linked"),
+        (Self::Expired, "expired"),
+        (Self::Denied, "denied"),
+        (Self::Unlinked, "unlinked"),
+    ];
+}
+
+/// How a flow ended that was to bring another key while one was held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RelinkOutcome {
+    /// Somebody refused the code.
+    Denied,
+    /// Nobody typed the code in time.
+    Expired,
+    /// The service refused for another reason.
+    Failed,
+}
+
+impl RelinkOutcome {
+    /// Every outcome with its word.
+    pub const WORDS: [(Self, &str); 3] = [
+        (Self::Denied, "denied"),
+        (Self::Expired, "expired"),
+        (Self::Failed, "failed"),
+    ];
+}
+
+/// Why no key is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rest {
+    /// For no reason that anybody needs to know.
+    #[default]
+    Idle,
+    /// The last code was not typed in time.
+    Expired,
+    /// The last code was refused.
+    Denied,
+    /// The service no longer took the key.
+    Unlinked,
+}
+
+impl Rest {
+    const fn state(self) -> LinkState {
+        match self {
+            Self::Idle => LinkState::Idle,
+            Self::Expired => LinkState::Expired,
+            Self::Denied => LinkState::Denied,
+            Self::Unlinked => LinkState::Unlinked,
+        }
+    }
+}
+
+/// What a person types, and where. Without `Debug`: a code is for the owner's eyes.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Code {
+    /// What is typed.
+    pub user_code: String,
+    /// Where.
+    pub verification_uri: String,
+    /// The same with the code in it; the same without, where the service names none.
+    pub verification_uri_complete: String,
+    /// Until when the code counts.
+    pub expires_at: Moment,
+}
+
+/// What is to become of a key that the flow's request brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Aim {
+    /// The person wants it.
+    Link,
+    /// Somebody cancelled while a request was on its way: a key that it brings is kept, and
+    /// no other is asked for.
+    Settle,
+    /// Somebody unlinked, or cancelled after a request that was never answered: a key that
+    /// comes is given back. Nobody sees this flow any more.
+    GiveBack,
+}
+
+/// What is known of the last time the service was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Request {
+    /// It was answered, or there was none.
+    Settled,
+    /// It is on its way.
+    OnItsWay,
+    /// Nobody answered, so that it may have brought a key that never arrived.
+    InDoubt,
+}
+
+/// A code that waits to be typed.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Flow {
+    /// The code.
+    pub code: Code,
+    /// How often the service is asked.
+    pub pace: Pace,
+    /// The last time it was asked.
+    pub request: Request,
+    /// What for.
+    pub aim: Aim,
+}
+
+impl Flow {
+    /// Whether a request is on its way.
+    pub fn is_asking(&self) -> bool {
+        self.request == Request::OnItsWay
+    }
+}
+
+/// The link as it stands, without its secrets. It moves by [`Link::next`] alone.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// The number of the key that is held: each that is kept gets the next one, so that what is
+    /// heard of an old one says nothing of its successor.
+    pub held: Option<u64>,
+    /// How many keys were kept so far.
+    pub kept: u64,
+    /// Why none is held.
+    pub rest: Rest,
+    /// How the last flow ended, where a key was held all along.
+    pub relink_outcome: Option<RelinkOutcome>,
+    /// The code whose typing brought the key that is held.
+    pub approved_code: Option<String>,
+    /// Whose the key is, as the service says.
+    pub account_label: Option<String>,
+    /// When the service last took the key.
+    pub last_heartbeat_at: Option<Moment>,
+    /// Whether the last heartbeat was answered well; `None` before the first one of a key.
+    pub is_heard: Option<bool>,
+    /// The flow.
+    pub flow: Option<Flow>,
+}
+
+/// What the service said when it was asked whether the code was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// It was; here is a key.
+    Key,
+    /// A person said no (`access_denied`).
+    Denied,
+    /// The code counts no more (`expired_token`, `invalid_grant`).
+    Over,
+    /// Any other error, or an answer of no use.
+    Failed,
+    /// Ask again.
+    Again(Polled),
+}
+
+/// What the service said of the key that is held.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Heard {
+    /// It takes it, and says whose it is.
+    Taken {
+        /// Whose.
+        account_label: Option<String>,
+    },
+    /// It takes it no more (401).
+    NotTaken,
+    /// It said nothing, or nothing of use.
+    Nothing,
+}
+
+/// What can happen to the link.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Happening {
+    /// The service gave a code.
+    Started(Code, Pace),
+    /// It is about to be asked whether the code was typed.
+    Asking,
+    /// It said so, or nothing.
+    Answered(Answer),
+    /// Somebody cancels.
+    Cancelled,
+    /// Somebody unlinks.
+    Unlinked,
+    /// The service said something of the key with this number.
+    Heartbeat(u64, Heard),
+    /// This server ended and began again.
+    Restarted,
+    /// Nothing but time.
+    Looked,
+}
+
+/// What is to be done with the keys, in the transaction that writes the move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Keep the key that just came, in the place of any other.
+    Keep,
+    /// Give back the key that just came: nobody wants it.
+    GiveBackNew,
+    /// Erase the key that was held, and give it back.
+    GiveBackHeld,
+    /// Erase the key that was held: the service knows that it counts no more.
+    EraseHeld,
+}
+
+/// A move of the link.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Move {
+    /// As it stands after.
+    pub link: Link,
+    /// What is to be done, in this order.
+    pub effects: Vec<Effect>,
+}
+
+impl Link {
+    /// Where it is.
+    pub fn state(&self) -> LinkState {
+        match (self.pending(), self.held) {
+            (Some(_), _) => LinkState::Pending,
+            (None, Some(_)) => LinkState::Linked,
+            (None, None) => self.rest.state(),
+        }
+    }
+
+    /// The code that a person is to type, while there is one.
+    pub fn pending(&self) -> Option<&Code> {
+        let seen = self.flow.as_ref().filter(|flow| flow.aim != Aim::GiveBack);
+        seen.map(|flow| &flow.code)
+    }
+
+    /// Whether the service is being asked by a request whose answer still decides something.
+    pub fn is_asking(&self) -> bool {
+        self.flow.as_ref().is_some_and(Flow::is_asking)
+    }
+
+    /// What is told of it.
+    pub fn told(&self) -> LinkChanged {
+        LinkChanged {
+            state: self.state(),
+            relink_outcome: self.relink_outcome,
+            account_label: self.account_label.clone(),
+        }
+    }
+
+    /// What it becomes by what happened; `None` where that changes nothing. The deadline of a
+    /// code is never met while a request is on its way: its answer decides.
+    ///
+    /// Source: contract 5.10, the table of transitions.
+    #[must_use]
+    pub fn next(&self, happening: Happening, now: Moment) -> Option<Move> {
+        let mut link = self.clone();
+        let effects = match happening {
+            Happening::Started(code, pace) => link.started(code, pace),
+            Happening::Asking => link.asking(),
+            Happening::Answered(answer) => link.answered(answer, now),
+            Happening::Cancelled => link.cancelled(),
+            Happening::Unlinked => link.unlinked(),
+            Happening::Heartbeat(key, heard) => link.heard(key, heard, now),
+            Happening::Restarted => link.restarted(now),
+            Happening::Looked => link.looked(now),
+        };
+        (link != *self || !effects.is_empty()).then_some(Move { link, effects })
+    }
+
+    /// A flow begins. One on whose answer something still hangs is settled before (see
+    /// `hall::cloud`), so that none is replaced here while it asks.
+    fn started(&mut self, code: Code, pace: Pace) -> Vec<Effect> {
+        if !self.is_asking() {
+            self.relink_outcome = None;
+            self.flow = Some(Flow {
+                code,
+                pace,
+                request: Request::Settled,
+                aim: Aim::Link,
+            });
+        }
+        Vec::new()
+    }
+
+    fn asking(&mut self) -> Vec<Effect> {
+        if let Some(flow) = &mut self.flow {
+            flow.request = Request::OnItsWay;
+        }
+        Vec::new()
+    }
+
+    fn answered(&mut self, answer: Answer, now: Moment) -> Vec<Effect> {
+        let Some(mut flow) = self.flow.take_if(|flow| flow.is_asking()) else {
+            return Vec::new();
+        };
+        match (answer, flow.aim) {
+            (Answer::Key, Aim::GiveBack) => return vec![Effect::GiveBackNew],
+            (Answer::Key, Aim::Link | Aim::Settle) => return self.keep(flow.code.user_code),
+            (Answer::Again(polled), aim) => {
+                flow.pace = flow.pace.after(polled);
+                flow.request = match polled {
+                    Polled::Waiting | Polled::TooOften => Request::Settled,
+                    Polled::Nobody(_) => Request::InDoubt,
+                };
+                self.flow = Some(flow);
+                if aim != Aim::Link {
+                    self.dismiss();
+                }
+                return self.looked(now);
+            }
+            (Answer::Denied, Aim::Link) => self.ended(RelinkOutcome::Denied, Rest::Denied),
+            (Answer::Over, Aim::Link) => self.ended(RelinkOutcome::Expired, Rest::Expired),
+            (Answer::Failed, Aim::Link) => self.ended(RelinkOutcome::Failed, Rest::Idle),
+            (Answer::Denied | Answer::Over | Answer::Failed, Aim::Settle) => self.dismiss(),
+            (Answer::Denied | Answer::Over | Answer::Failed, Aim::GiveBack) => {}
+        }
+        Vec::new()
+    }
+
+    fn cancelled(&mut self) -> Vec<Effect> {
+        match &mut self.flow {
+            Some(flow) if flow.is_asking() && flow.aim != Aim::GiveBack => {
+                flow.aim = Aim::Settle;
+            }
+            _ => self.dismiss(),
+        }
+        Vec::new()
+    }
+
+    fn unlinked(&mut self) -> Vec<Effect> {
+        self.dismiss();
+        let held = self.drop_key();
+        held.then_some(Effect::GiveBackHeld).into_iter().collect()
+    }
+
+    fn heard(&mut self, key: u64, heard: Heard, now: Moment) -> Vec<Effect> {
+        if self.held != Some(key) {
+            return Vec::new();
+        }
+        match heard {
+            Heard::Taken { account_label } => {
+                self.account_label = account_label;
+                self.last_heartbeat_at = Some(now);
+                self.is_heard = Some(true);
+                Vec::new()
+            }
+            Heard::Nothing => {
+                self.is_heard = Some(false);
+                Vec::new()
+            }
+            Heard::NotTaken => {
+                self.drop_key();
+                self.relink_outcome = None;
+                self.rest = Rest::Unlinked;
+                vec![Effect::EraseHeld]
+            }
+        }
+    }
+
+    /// A request that was on its way is lost with the server that sent it.
+    fn restarted(&mut self, now: Moment) -> Vec<Effect> {
+        if let Some(flow) = self.flow.as_mut().filter(|flow| flow.is_asking()) {
+            flow.request = Request::InDoubt;
+        }
+        if self
+            .flow
+            .as_ref()
+            .is_some_and(|flow| flow.aim == Aim::Settle)
+        {
+            self.dismiss();
+        }
+        self.looked(now)
+    }
+
+    fn looked(&mut self, now: Moment) -> Vec<Effect> {
+        let over = |flow: &mut Flow| !flow.is_asking() && now >= flow.code.expires_at;
+        if let Some(flow) = self.flow.take_if(over)
+            && flow.aim == Aim::Link
+        {
+            self.ended(RelinkOutcome::Expired, Rest::Expired);
+        }
+        Vec::new()
+    }
+
+    /// Nobody wants the flow any more, nor the note of another one. Where a request may have
+    /// brought a key, the flow goes on unseen until that is known.
+    fn dismiss(&mut self) {
+        self.flow.take_if(|flow| flow.request == Request::Settled);
+        if let Some(flow) = &mut self.flow {
+            flow.aim = Aim::GiveBack;
+        }
+        self.rest = Rest::Idle;
+        self.relink_outcome = None;
+    }
+
+    /// A flow ended without a key.
+    fn ended(&mut self, outcome: RelinkOutcome, rest: Rest) {
+        match self.held {
+            Some(_) => self.relink_outcome = Some(outcome),
+            None => self.rest = rest,
+        }
+    }
+
+    /// A flow ended with a key.
+    fn keep(&mut self, user_code: String) -> Vec<Effect> {
+        let before = self.drop_key().then_some(Effect::GiveBackHeld);
+        self.kept = self.kept.saturating_add(1);
+        self.held = Some(self.kept);
+        self.rest = Rest::Idle;
+        self.relink_outcome = None;
+        self.approved_code = Some(user_code);
+        before.into_iter().chain([Effect::Keep]).collect()
+    }
+
+    /// Forgets the key with all that was known of it; answers whether there was one.
+    fn drop_key(&mut self) -> bool {
+        self.approved_code = None;
+        self.account_label = None;
+        self.last_heartbeat_at = None;
+        self.is_heard = None;
+        self.held.take().is_some()
+    }
+}
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

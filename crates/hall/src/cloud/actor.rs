@@ -1,0 +1,317 @@
+//! The one who owns the link: asks the service whether a code was typed, says that this instance
+//! lives, and does what people ask for one after the other. A request that is on its way is
+//! waited for before anything that it could decide is decided otherwise.
+//! Source: contract 5.10; RFC 8628 §3.5.
+
+use std::{future::pending, time::Duration};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use guildhall_domain::{
+    Result,
+    callers::Caller,
+    cloud::{
+        Refused,
+        addresses::CloudUrl,
+        link::{Aim, Answer, Code, Happening, Heard, Link},
+    },
+    limits::cloud::{
+        CLOUD_CHECK_REUSE_S, CLOUD_HEARTBEAT_CHANCE_PERCENT, CLOUD_HEARTBEAT_PERIOD_S,
+    },
+};
+use guildhall_world::{
+    cloud::{Key, Unanswered},
+    users,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    Ask,
+    moving::{Moved, With, device_of, key_of},
+};
+use crate::Hall;
+
+/// The answer to a poll, with the key that it brought.
+type Polled = (Answer, Option<Key>);
+/// The number of a key, and what the service said of it.
+type Beaten = (u64, Heard);
+
+pub(super) struct Actor {
+    hall: Hall,
+    url: CloudUrl,
+    asked: mpsc::Receiver<Ask>,
+    /// As the store has it.
+    link: Link,
+    polling: Option<BoxFuture<'static, Polled>>,
+    next_poll: Option<Instant>,
+    beating: Option<BoxFuture<'static, Beaten>>,
+    next_beat: Option<Instant>,
+    last_beat: Option<Instant>,
+    /// Who waits for the heartbeat that is on its way.
+    checks: Vec<oneshot::Sender<()>>,
+}
+
+impl Actor {
+    pub(super) fn new(hall: Hall, url: CloudUrl, asked: mpsc::Receiver<Ask>) -> Self {
+        Self {
+            hall,
+            url,
+            asked,
+            link: Link::default(),
+            polling: None,
+            next_poll: None,
+            beating: None,
+            next_beat: None,
+            last_beat: None,
+            checks: Vec::new(),
+        }
+    }
+
+    /// Works until the server stops.
+    pub(super) async fn run(mut self) {
+        let mut stopping = self.hall.tasks().stopping();
+        let stop = stopping.wait_for(|stop| *stop);
+        let working = async {
+            let restarted = self.happen(Happening::Restarted, With::Nothing, None).await;
+            self.note(restarted);
+            self.beat_soon(Duration::ZERO);
+            loop {
+                self.turn().await;
+            }
+        };
+        tokio::select! {
+            _ = stop => {}
+            () = working => {}
+        }
+    }
+
+    async fn turn(&mut self) {
+        tokio::select! {
+            biased;
+            polled = done(&mut self.polling) => {
+                self.polling = None;
+                let polled = self.polled(polled).await;
+                self.note(polled);
+            }
+            beaten = done(&mut self.beating) => {
+                self.beating = None;
+                let beaten = self.beaten(beaten).await;
+                self.note(beaten);
+            }
+            ask = self.asked.recv() => match ask {
+                Some(ask) => self.take(ask).await,
+                None => pending().await,
+            },
+            () = ring(self.next_poll) => {
+                self.next_poll = None;
+                let polling = self.poll().await;
+                self.note(polling);
+            }
+            () = ring(self.next_beat) => {
+                self.next_beat = None;
+                let beating = self.beat().await;
+                self.note(beating);
+            }
+        }
+    }
+
+    async fn take(&mut self, ask: Ask) {
+        match ask {
+            Ask::Start(by, reply) => {
+                let _ = reply.send(self.start(by).await);
+            }
+            Ask::Cancel(by, reply) => {
+                let cancelled = self.cancel(by).await;
+                let _ = reply.send(cancelled.map(|()| self.link.clone()));
+            }
+            Ask::Unlink(by, reply) => {
+                let unlinked = self
+                    .happen(Happening::Unlinked, With::Nothing, Some(by))
+                    .await;
+                let _ = reply.send(unlinked);
+            }
+            Ask::Check(reply) => {
+                let reuse = Duration::from_secs(CLOUD_CHECK_REUSE_S.unsigned_abs());
+                let is_new = self.last_beat.is_some_and(|at| at.elapsed() < reuse);
+                if self.link.held.is_none() || (is_new && self.beating.is_none()) {
+                    let _ = reply.send(());
+                    return;
+                }
+                self.checks.push(reply);
+                let beating = self.beat().await;
+                self.note(beating);
+            }
+        }
+    }
+
+    async fn start(&mut self, by: Caller) -> Result<Code> {
+        self.cancel(by).await?;
+        if self.link.flow.is_some() {
+            // An answer of before was lost: whether it held a key is asked once more.
+            self.poll().await?;
+            self.settle().await?;
+        }
+        let service = self.hall.cloud_service(&self.url).await?;
+        let begun = service.begin(self.hall.now()).await;
+        let (code, pace, device) = begun.map_err(|why| match why {
+            Unanswered::Unreachable => Refused::Unreachable,
+            Unanswered::Invalid | Unanswered::NotTaken => Refused::AnswerInvalid,
+        })?;
+        let started = Happening::Started(code.clone(), pace);
+        self.happen(started, With::Device(device), Some(by)).await?;
+        Ok(code)
+    }
+
+    async fn cancel(&mut self, by: Caller) -> Result<()> {
+        self.happen(Happening::Cancelled, With::Nothing, Some(by))
+            .await?;
+        let is_settling = |link: &Link| {
+            let flow = link.flow.as_ref();
+            flow.is_some_and(|flow| flow.aim == Aim::Settle)
+        };
+        match is_settling(&self.link) {
+            true => self.settle().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for the request that is on its way, and does what its answer says.
+    async fn settle(&mut self) -> Result<()> {
+        match self.polling.take() {
+            Some(polling) => {
+                let polled = polling.await;
+                self.polled(polled).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Asks whether the code was typed, unless its time is over.
+    async fn poll(&mut self) -> Result<()> {
+        if self.polling.is_some() {
+            return Ok(());
+        }
+        self.happen(Happening::Looked, With::Nothing, None).await?;
+        if self.link.flow.is_none() {
+            return Ok(());
+        }
+        let kept = self.hall.kept_cloud_link().await?;
+        let Some(device) = device_of(&self.hall.inner.seal, &self.url.to_string(), &kept) else {
+            // What it was asked with cannot be read any more: nothing can come of this code.
+            self.happen(Happening::Asking, With::Nothing, None).await?;
+            let failed = Happening::Answered(Answer::Failed);
+            return self.happen(failed, With::Nothing, None).await;
+        };
+        let service = self.hall.cloud_service(&self.url).await?;
+        self.happen(Happening::Asking, With::Nothing, None).await?;
+        self.polling = Some(async move { service.ask(&device).await }.boxed());
+        Ok(())
+    }
+
+    async fn polled(&mut self, (answer, key): Polled) -> Result<()> {
+        let held = self.link.held;
+        let with = key.map_or(With::Nothing, With::Key);
+        self.happen(Happening::Answered(answer), with, None).await?;
+        if self.link.held != held && self.link.held.is_some() {
+            self.beat_soon(Duration::ZERO);
+        }
+        Ok(())
+    }
+
+    async fn beat(&mut self) -> Result<()> {
+        let Some(number) = self.link.held.filter(|_| self.beating.is_none()) else {
+            return Ok(());
+        };
+        let kept = self.hall.kept_cloud_link().await?;
+        let Some(key) = key_of(&self.hall.inner.seal, &self.url.to_string(), &kept) else {
+            // The key was sealed with another key of this host: it is lost.
+            return self.beaten((number, Heard::NotTaken)).await;
+        };
+        let service = self.hall.cloud_service(&self.url).await?;
+        let name = users::computer_name();
+        self.beating = Some(async move { (number, service.heartbeat(&key, &name).await) }.boxed());
+        Ok(())
+    }
+
+    async fn beaten(&mut self, (number, heard): Beaten) -> Result<()> {
+        self.last_beat = Some(Instant::now());
+        let told = self
+            .happen(Happening::Heartbeat(number, heard), With::Nothing, None)
+            .await;
+        for check in self.checks.drain(..) {
+            let _ = check.send(());
+        }
+        // A key that came meanwhile has its own heartbeat already.
+        if self.next_beat.is_none() {
+            self.beat_soon(self.period());
+        }
+        told
+    }
+
+    fn beat_soon(&mut self, within: Duration) {
+        self.next_beat = self.link.held.map(|_| Instant::now() + within);
+    }
+
+    /// The time until the next heartbeat: a quarter of an hour, and as chance has it a fifth
+    /// more or less, so that many instances do not come at once.
+    fn period(&self) -> Duration {
+        let most = CLOUD_HEARTBEAT_PERIOD_S * CLOUD_HEARTBEAT_CHANCE_PERCENT / 100;
+        let [.., a, b, c, d] = guildhall_world::ids::new().into_bytes();
+        let chance = i64::from(u32::from_be_bytes([a, b, c, d])) % (2 * most + 1) - most;
+        Duration::from_secs((CLOUD_HEARTBEAT_PERIOD_S + chance).unsigned_abs())
+    }
+
+    /// Lets something happen, gives back what is given up, and sees when to ask again.
+    async fn happen(&mut self, what: Happening, with: With, by: Option<Caller>) -> Result<()> {
+        let moving = self
+            .hall
+            .happen_to_link(self.url.to_string(), what, with, by);
+        let Moved { link, given_up } = moving.await?;
+        self.link = link;
+        for key in given_up {
+            self.hall.give_back_cloud_key(&self.url, key).await?;
+        }
+        self.next_poll = self.next_poll();
+        if self.link.held.is_none() {
+            self.next_beat = None;
+        }
+        Ok(())
+    }
+
+    /// When the service is asked next: as it wants it, and never after the code's time, whose end
+    /// is seen then.
+    fn next_poll(&self) -> Option<Instant> {
+        let flow = self.link.flow.as_ref().filter(|flow| !flow.is_asking())?;
+        let left_s = self.hall.now().seconds_until(flow.code.expires_at);
+        let wait_s = flow.pace.wait_s.unsigned_abs().min(left_s);
+        Some(Instant::now() + Duration::from_secs(wait_s))
+    }
+
+    /// What goes wrong here is for nobody who asked: it is tried again at the next turn.
+    fn note(&mut self, done: Result<()>) {
+        if let Err(error) = done {
+            tracing::error!(?error, "the cloud link could not go on");
+            let later = Instant::now() + Duration::from_secs(60);
+            let is_waiting = self.link.flow.is_some() && self.polling.is_none();
+            self.next_poll = self.next_poll.or_else(|| is_waiting.then_some(later));
+            let is_held = self.link.held.is_some() && self.beating.is_none();
+            self.next_beat = self.next_beat.or_else(|| is_held.then_some(later));
+        }
+    }
+}
+
+async fn done<T>(work: &mut Option<BoxFuture<'static, T>>) -> T {
+    match work {
+        Some(work) => work.await,
+        None => pending().await,
+    }
+}
+
+async fn ring(alarm: Option<Instant>) {
+    match alarm {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
+    }
+}

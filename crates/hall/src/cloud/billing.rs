@@ -1,0 +1,110 @@
+//! Offers and billing pages: asked of the service by whoever holds its key, and answered as it
+//! says. No payment is made here, and no address but an acceptable one is ever answered.
+//! Source: contract 5.11.
+
+use guildhall_domain::{
+    Result,
+    callers::{Gate, Human, OwnerInteractive},
+    cloud::{
+        Refused,
+        billing::{Billing, BillingPage, NOT_CONFIGURED, NOT_LINKED, UNREACHABLE, UNUSABLE},
+        offers::Offers,
+        told::{BillingOpened, BillingOutcome},
+    },
+    events::Event,
+};
+use guildhall_world::cloud::{Key, Page, Service, Unanswered};
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+
+use super::{Ask, moving::key_of};
+use crate::Hall;
+
+/// What the service sells; `None` where nothing is to be had.
+pub type OffersSeen = Option<Offers>;
+
+impl Hall {
+    /// What the service sells; nothing is sent where this instance is not linked.
+    ///
+    /// # Errors
+    /// [`Refused::Unreachable`], [`Refused::AnswerInvalid`].
+    ///
+    /// Source: contract 5.11.
+    pub async fn cloud_offers(&self, by: &Human) -> Result<OffersSeen> {
+        let _ = by;
+        let Some((service, key)) = self.linked_service().await? else {
+            return Ok(None);
+        };
+        let offers = service.offers(&key).await;
+        Ok(offers.map_err(|why| match why {
+            Unanswered::Unreachable => Refused::Unreachable,
+            Unanswered::Invalid => Refused::AnswerInvalid,
+            Unanswered::NotTaken => {
+                self.check_later();
+                Refused::AnswerInvalid
+            }
+        })?)
+    }
+
+    /// Asks the service where a billing page is, and tells that somebody did.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`: what the service refuses is an answer.
+    ///
+    /// Source: spec, `POST /api/cloud/billing/{page}`; contract 5.11.
+    pub async fn open_billing(
+        &self,
+        by: &OwnerInteractive,
+        page: BillingPage,
+        sku_id: Option<String>,
+    ) -> Result<Billing<Map<String, Value>>> {
+        if self.inner.cloud.url.is_none() {
+            return Ok(Billing::Message(NOT_CONFIGURED));
+        }
+        let Some((service, key)) = self.linked_service().await? else {
+            return Ok(Billing::Message(NOT_LINKED));
+        };
+        let answer = match service.page(&key, page, sku_id.as_deref()).await {
+            Ok(Page::Url(url)) => Billing::Url(url),
+            Ok(Page::Problem(problem)) => Billing::Problem(problem),
+            Ok(Page::Missing) => Billing::Message(page.missing()),
+            Err(Unanswered::Unreachable) => Billing::Message(UNREACHABLE),
+            Err(Unanswered::Invalid) => Billing::Message(UNUSABLE),
+            Err(Unanswered::NotTaken) => {
+                self.check_later();
+                Billing::Message(NOT_LINKED)
+            }
+        };
+        let outcome = match &answer {
+            Billing::Url(_) => BillingOutcome::Url,
+            Billing::Problem(_) => BillingOutcome::Problem,
+            Billing::Message(_) => BillingOutcome::Message,
+        };
+        let (actor, now) = (by.caller().author, self.now());
+        let event = Event::CloudBillingOpened(BillingOpened { page, outcome });
+        self.store()
+            .write(move |tx| tx.append(now, Some(actor), &event).map(|_| ()))
+            .await?;
+        Ok(answer)
+    }
+
+    /// The service, and the key that this instance holds of it.
+    async fn linked_service(&self) -> Result<Option<(Service, Key)>> {
+        let Some(url) = &self.inner.cloud.url else {
+            return Ok(None);
+        };
+        let kept = self.kept_cloud_link().await?;
+        let key = key_of(&self.inner.seal, &url.to_string(), &kept);
+        let Some(key) = key.filter(|_| kept.link.held.is_some()) else {
+            return Ok(None);
+        };
+        Ok(Some((self.cloud_service(url).await?, key)))
+    }
+
+    /// Has the actor see for itself that the key no longer counts.
+    fn check_later(&self) {
+        let (reply, _) = oneshot::channel();
+        // Where it has too much to do, its own next heartbeat will see it.
+        let _ = self.inner.cloud.asks.try_send(Ask::Check(reply));
+    }
+}
