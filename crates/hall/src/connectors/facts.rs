@@ -168,7 +168,11 @@ fn turned_off(
 
 /// What an agent may run as it is listed now, by connection; nothing of connections that are
 /// disconnected or turned off.
-fn accessible(db: &Rx<'_>, agent: AgentId, sessions: Sessions) -> Result<Vec<Accessible>> {
+pub(super) fn accessible(
+    db: &Rx<'_>,
+    agent: AgentId,
+    sessions: Sessions,
+) -> Result<Vec<Accessible>> {
     let off = turned_off(db, agent, sessions)?;
     let mut granted: HashMap<ConnectorConnectionId, Vec<Revision>> = HashMap::new();
     for (connection, revision) in grants::of_agent(db, agent)? {

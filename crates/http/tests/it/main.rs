@@ -28,6 +28,7 @@ mod connector_flows;
 mod connector_flows_real;
 mod connector_grants;
 mod connector_kit;
+mod connector_lists;
 mod connector_providers;
 mod connector_tools;
 mod consent;
