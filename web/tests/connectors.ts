@@ -1,6 +1,6 @@
 /** What people and programs do with connectors, as the specs do it. */
 
-import type { Connection, Flow, Provider, Review } from '../src/connectors/types';
+import type { Auth, Connection, Flow, Provider, Review } from '../src/connectors/types';
 import { expect, type AgentVoice, type House } from './house';
 
 /** A small service; nothing listens at its address. */
@@ -25,9 +25,14 @@ export async function provider(house: House, label: string, type: 'openapi' | 'm
   return house.post('/api/connectors/providers', { type, label });
 }
 
-/** The notes as a service that takes a key. */
-export async function putNotes(house: House, providerId: string, document: unknown = notesDocument()): Promise<void> {
-  const body = { displayName: 'Notes', document, auth: { kind: 'api-key', in: 'header', name: 'X-Key', prefix: '' } };
+/** The notes as a service that takes a key, unless it is said how one signs in. */
+export async function putNotes(
+  house: House,
+  providerId: string,
+  document: unknown = notesDocument(),
+  auth: Auth = { kind: 'api-key', in: 'header', name: 'X-Key', prefix: '' },
+): Promise<void> {
+  const body = { displayName: 'Notes', document, auth };
   const response = await fetch(`${house.url}/api/connectors/providers/${providerId}/toolkits/notes`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json', ...house.headers },
@@ -59,10 +64,20 @@ export async function rehearsal(house: House): Promise<Provider> {
 /** Grants the agent every operation of a connection. */
 export async function grantAll(house: House, connection: Connection, voice: AgentVoice): Promise<Review> {
   const review = await house.post<Review>(`/api/connectors/connections/${connection.id}/reviews`, {});
-  const grants = [{ agentId: voice.agent.id, operationRevisionIds: review.operations.map(({ id }) => id) }];
-  await house.post(`/api/connectors/reviews/${review.reviewId}/apply`, { grants });
+  await apply(house, review, voice.agent.id, review.operations.map(({ id }) => id));
   return review;
 }
+
+/** Grants an agent these operations of a connection and nothing else; answers their ids. */
+export async function grant(house: House, connection: Connection, agentId: string, slugs: string[]): Promise<string[]> {
+  const review = await house.post<Review>(`/api/connectors/connections/${connection.id}/reviews`, {});
+  const ids = slugs.map((slug) => review.operations.find(({ operationSlug }) => operationSlug === slug)!.id);
+  await apply(house, review, agentId, ids);
+  return ids;
+}
+
+const apply = (house: House, { reviewId }: Review, agentId: string, operationRevisionIds: string[]): Promise<unknown> =>
+  house.post(`/api/connectors/reviews/${reviewId}/apply`, { grants: [{ agentId, operationRevisionIds }] });
 
 /** Runs an operation of a review as the owner does from a program. */
 export const run = (house: House, connection: Connection, voice: AgentVoice, operationRevisionId: string, args: unknown = {}): Promise<unknown> =>

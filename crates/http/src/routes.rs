@@ -183,6 +183,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(connector_reviews::open))
         .routes(routes!(connector_reviews::apply))
         .routes(routes!(connector_reviews::granted))
+        .routes(routes!(connector_reviews::of_session))
         .routes(routes!(connector_reviews::switch))
         .routes(routes!(connector_reviews::accessible))
         .routes(routes!(connector_reviews::operations))
@@ -203,6 +204,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(connector_connections::resume))
         .routes(routes!(connector_connections::remove))
         .routes(routes!(connector_flows::reconnect))
+        .routes(routes!(connector_flows::list))
         .routes(routes!(connector_flows::get, connector_flows::cancel))
         .routes(routes!(connector_flows::enter_key))
         // Cloud

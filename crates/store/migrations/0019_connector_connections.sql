@@ -48,6 +48,7 @@ CREATE TABLE connector_flows (
 ) WITHOUT ROWID;
 CREATE INDEX connector_flows_open
   ON connector_flows (expires_at) WHERE state IN ('starting', 'pending');
+CREATE INDEX connector_flows_by_beginning ON connector_flows (created_at);
 
 -- The clients that registered themselves where accounts of a toolkit sign in (RFC 7591), as
 -- JSON, encrypted.

@@ -30,6 +30,14 @@ macro_rules! words {
                 }
             }
         }
+
+        impl From<$name> for $from {
+            fn from(word: $name) -> Self {
+                match word {
+                    $($name::$variant => Self::$variant,)+
+                }
+            }
+        }
     )+};
 }
 

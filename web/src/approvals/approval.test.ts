@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { differencesOf, isGrantedElsewhere, outcomeOf, restOfCard, serverCardOf, wordingOf } from './approval';
+import { differencesOf, isGrantedElsewhere, outcomeOf, restOfCard, serverCardOf, serviceCardOf, wordingOf } from './approval';
 
 test('a wish is told in our words with the asker’s name of it; an unknown deed in the server’s', () => {
   const card = { name: 'files' };
@@ -14,6 +14,26 @@ test('a wish for a service names it, and is answered by granting operations', ()
   expect(outcomeOf({ kind: 'access', state: 'granted', decidedAt: null }).told).toContain('granted');
   const run = { kind: 'capability' as const, capability: 'connectors.execute', title: 'Run', card: { title: 'Delete a note' } };
   expect(wordingOf(run)).toEqual({ deed: 'wants to run the operation', object: 'Delete a note' });
+});
+
+test('a card of a service shows each fact once, with the ids that tell two of a name apart, and exactly what is run', () => {
+  const card = {
+    agentId: 'a', agentName: 'Ada', connectionId: 'c1', connectionLabel: 'Mine', accountLabel: 'ada@mail', toolkit: 'mail',
+    operationRevisionId: 'r1', operation: 'clear', title: 'Clear', classification: 'destructive', arguments: { all: true }, argumentsCut: false, more: 1,
+  };
+  const wish = { capability: 'connectors.execute', card };
+  expect(serviceCardOf(wish)).toEqual({
+    facts: [
+      { name: 'Service', text: 'mail', id: '' },
+      { name: 'Account', text: 'Mine, ada@mail', id: 'c1' },
+      { name: 'Operation', text: 'clear', id: 'r1' },
+      { name: 'Class', text: 'destructive', id: '' },
+    ],
+    args: { all: true },
+    argsCut: false,
+  });
+  expect(restOfCard(wish)).toEqual({ more: 1 });
+  expect(serviceCardOf({ capability: 'mcp.add', card })).toBe(null);
 });
 
 test('a card of a tool server is read whole, and one of something else is none', () => {
@@ -45,8 +65,8 @@ test('two sides show what differs only, and what is long in lines', () => {
 });
 
 test('nothing of a card stays unseen', () => {
-  expect(restOfCard({ name: 'a', url: null, amount: 5, none: null })).toEqual({ amount: 5 });
-  expect(restOfCard({ name: 'a', command: 'b' })).toBe(null);
+  expect(restOfCard({ capability: 'mcp.add', card: { name: 'a', url: null, amount: 5, none: null } })).toEqual({ amount: 5 });
+  expect(restOfCard({ capability: 'mcp.add', card: { name: 'a', command: 'b' } })).toBe(null);
 });
 
 test('an outcome tells a yes that was not used from silence', () => {

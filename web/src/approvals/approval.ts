@@ -24,6 +24,9 @@ export function wordingOf({ kind, capability, title, card }: Pick<Approval, 'kin
 /** Whether a yes is given elsewhere: access to a service by granting operations of it. */
 export const isGrantedElsewhere = ({ kind }: Pick<Approval, 'kind'>): boolean => kind === 'access';
 
+/** Whether it is about a service outside this computer and not about a tool server. */
+export const isOfConnectors = ({ capability }: Pick<Approval, 'capability'>): boolean => capability.startsWith('connectors.');
+
 export type Variable = { name: string; value: string | null; loadsCode: boolean };
 
 /** A tool server as the card shows it. */
@@ -62,6 +65,26 @@ export function serverCardOf(card: Record<string, unknown>): ServerCard | null {
   };
 }
 
+/** One line of a card of connectors; `id` where a name alone may be that of two. */
+export type ServiceFact = { name: string; text: string; id: string };
+/** A card of connectors; `args` is undefined where nothing is run. */
+export type ServiceCard = { facts: ServiceFact[]; args: unknown; argsCut: boolean };
+
+/** Null when the card is of something else. */
+export function serviceCardOf({ capability, card }: Pick<Approval, 'capability' | 'card'>): ServiceCard | null {
+  if (!isOfConnectors({ capability })) return null;
+  const [label, account] = [text(card.connectionLabel), text(card.accountLabel)];
+  const facts: ServiceFact[] = [
+    { name: 'Service', text: text(card.displayName) || text(card.toolkit), id: '' },
+    { name: 'Account', text: account === '' || account === label ? label : `${label}, ${account}`, id: text(card.connectionId) },
+    { name: 'Operation', text: text(card.operation), id: text(card.operationRevisionId) },
+    { name: 'Class', text: text(card.classification), id: '' },
+    { name: 'Access', text: text(card.access), id: '' },
+    { name: 'Purpose', text: text(card.purpose), id: '' },
+  ];
+  return { facts: facts.filter((fact) => fact.text !== ''), args: card.arguments, argsCut: card.argumentsCut === true };
+}
+
 /** One thing that is not as it was; `lines` where it is too much for a line. */
 export type Difference = { name: string; before: string | null; after: string | null; lines: boolean };
 
@@ -85,12 +108,18 @@ function written(value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
-/** Members that neither the server's part nor the two sides show. */
-export function restOfCard(card: Record<string, unknown>): Record<string, unknown> | null {
-  const shown = [
-    'agentId', 'agentName', 'name', 'transport', 'command', 'args', 'cwd', 'resolvedPath', 'executableSha256',
-    'scriptPath', 'scriptSha256', 'env', 'url', 'headerNames', 'before', 'after',
-  ];
+const shownOfServers = [
+  'agentId', 'agentName', 'name', 'transport', 'command', 'args', 'cwd', 'resolvedPath', 'executableSha256',
+  'scriptPath', 'scriptSha256', 'env', 'url', 'headerNames', 'before', 'after',
+];
+const shownOfServices = [
+  'agentId', 'agentName', 'displayName', 'toolkit', 'connectionLabel', 'accountLabel', 'connectionId', 'operation', 'title',
+  'operationRevisionId', 'classification', 'access', 'purpose', 'arguments', 'argumentsCut',
+];
+
+/** Members that neither the facts of the card nor its two sides show. */
+export function restOfCard({ capability, card }: Pick<Approval, 'capability' | 'card'>): Record<string, unknown> | null {
+  const shown = isOfConnectors({ capability }) ? shownOfServices : shownOfServers;
   const rest = Object.entries(card).filter(([name, value]) => !shown.includes(name) && value !== null);
   return rest.length > 0 ? Object.fromEntries(rest) : null;
 }

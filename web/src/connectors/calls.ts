@@ -1,10 +1,7 @@
 /** The calls of connectors, one function an operation. */
 
-import { changed, http, PAGE_MAX, reading, type Reading } from '../api/client';
-import type { components } from '../api/schema';
-import type { CatalogPage, Connection, Flow, NewProviderType, Provider, PutToolkit, Review, Selection, StartConnection, Toolkit } from './types';
-
-type Schemas = components['schemas'];
+import { changed, http, PAGE_MAX, reading } from '../api/client';
+import type { NewProviderType, PutToolkit, Selection, StartConnection } from './types';
 
 const at = (id: string) => ({ params: { path: { id } } });
 const of = (id: string, slug: string) => ({ params: { path: { id, slug } } });
@@ -13,12 +10,9 @@ const flow = (flowId: string) => ({ params: { path: { flowId } } });
 /** Lines of one page of the catalog. Source: contract 5.3. */
 const CATALOG_PAGE = 100;
 
-/** The document names some words as texts only; the page knows which there are. */
-const worded = async <Body>(asked: Promise<unknown>): Promise<Body> => (await asked) as Body;
-
 export const connectors = {
   providers: {
-    list: () => worded<Reading<{ providers: Provider[] }>>(reading(http.GET('/api/connectors/providers'))),
+    list: () => reading(http.GET('/api/connectors/providers')),
     add: (type: NewProviderType, label: string) => changed(http.POST('/api/connectors/providers', { body: { type, label } })),
     rename: (id: string, label: string) => changed(http.PATCH('/api/connectors/providers/{id}', { ...at(id), body: { label } })),
     remove: async (id: string): Promise<void> => {
@@ -28,7 +22,7 @@ export const connectors = {
 
   toolkits: {
     put: (id: string, slug: string, body: PutToolkit) =>
-      worded<Toolkit>(changed(http.PUT('/api/connectors/providers/{id}/toolkits/{slug}', { ...of(id, slug), body: body as Schemas['PutToolkit'] }))),
+      changed(http.PUT('/api/connectors/providers/{id}/toolkits/{slug}', { ...of(id, slug), body })),
     remove: async (id: string, slug: string): Promise<void> => {
       await changed(http.DELETE('/api/connectors/providers/{id}/toolkits/{slug}', of(id, slug)));
     },
@@ -42,33 +36,33 @@ export const connectors = {
   },
 
   catalog: (q: string, cursor: string | null) =>
-    worded<Reading<CatalogPage>>(
-      reading(
-        http.GET('/api/connectors/catalog', {
-          params: { query: { limit: CATALOG_PAGE, ...(q === '' ? {} : { q }), ...(cursor === null ? {} : { cursor }) } },
-        }),
-      ),
+    reading(
+      http.GET('/api/connectors/catalog', {
+        params: { query: { limit: CATALOG_PAGE, ...(q === '' ? {} : { q }), ...(cursor === null ? {} : { cursor }) } },
+      }),
     ),
 
   flows: {
     /** One key, one flow: a repeat after a lost answer gives the same. */
     start: (body: StartConnection, idempotencyKey: string) =>
-      worded<Flow>(changed(http.POST('/api/connectors/connections', { body: { ...body, idempotencyKey } }))),
+      changed(http.POST('/api/connectors/connections', { body: { ...body, idempotencyKey } })),
     reconnect: (id: string, idempotencyKey: string) =>
-      worded<Flow>(changed(http.POST('/api/connectors/connections/{id}/reconnect', { ...at(id), body: { idempotencyKey } }))),
-    one: (id: string) => worded<Reading<Flow>>(reading(http.GET('/api/connectors/authentication-flows/{flowId}', flow(id)))),
+      changed(http.POST('/api/connectors/connections/{id}/reconnect', { ...at(id), body: { idempotencyKey } })),
+    /** Those of the last half hour. */
+    list: () => reading(http.GET('/api/connectors/authentication-flows')),
+    one: (id: string) => reading(http.GET('/api/connectors/authentication-flows/{flowId}', flow(id))),
     giveKey: (id: string, secret: string) =>
-      worded<Flow>(changed(http.POST('/api/connectors/authentication-flows/{flowId}/credential', { ...flow(id), body: { secret } }))),
-    cancel: (id: string) => worded<Flow>(changed(http.DELETE('/api/connectors/authentication-flows/{flowId}', flow(id)))),
+      changed(http.POST('/api/connectors/authentication-flows/{flowId}/credential', { ...flow(id), body: { secret } })),
+    cancel: (id: string) => changed(http.DELETE('/api/connectors/authentication-flows/{flowId}', flow(id))),
   },
 
   connections: {
-    list: () => worded<Reading<{ connections: Connection[] }>>(reading(http.GET('/api/connectors/connections'))),
+    list: () => reading(http.GET('/api/connectors/connections')),
     change: (id: string, body: { label?: string; enabled?: boolean }) =>
-      worded<Connection>(changed(http.PATCH('/api/connectors/connections/{id}', { ...at(id), body }))),
-    pause: (id: string) => worded<Connection>(changed(http.POST('/api/connectors/connections/{id}/pause', at(id)))),
-    resume: (id: string) => worded<Connection>(changed(http.POST('/api/connectors/connections/{id}/resume', at(id)))),
-    disconnect: (id: string) => worded<Connection>(changed(http.DELETE('/api/connectors/connections/{id}', at(id)))),
+      changed(http.PATCH('/api/connectors/connections/{id}', { ...at(id), body })),
+    pause: (id: string) => changed(http.POST('/api/connectors/connections/{id}/pause', at(id))),
+    resume: (id: string) => changed(http.POST('/api/connectors/connections/{id}/resume', at(id))),
+    disconnect: (id: string) => changed(http.DELETE('/api/connectors/connections/{id}', at(id))),
     /** Takes away what is left of a disconnected one. */
     remove: async (id: string): Promise<void> => {
       await changed(http.POST('/api/connectors/connections/{id}/remove', at(id)));
@@ -77,14 +71,18 @@ export const connectors = {
 
   reviews: {
     /** Lists the service now. */
-    open: (connectionId: string) => worded<Review>(changed(http.POST('/api/connectors/connections/{id}/reviews', at(connectionId)))),
+    open: (connectionId: string) => changed(http.POST('/api/connectors/connections/{id}/reviews', at(connectionId))),
     /** Takes the place of all that was granted on the connection. */
     apply: (id: string, body: Selection) => changed(http.POST('/api/connectors/reviews/{id}/apply', { ...at(id), body })),
   },
 
-  /** What an agent may run with a connection. */
-  accessible: (agentId: string, connectionId: string) =>
-    reading(http.GET('/api/connectors/accessible/{id}/operations', { params: { path: { id: connectionId }, query: { agentId } } })),
+  sessions: {
+    /** What a session's agent can reach, and what the session says of it. */
+    list: (sessionId: string) => reading(http.GET('/api/sessions/{id}/connections', at(sessionId))),
+    /** Null takes back what the session said. */
+    say: (sessionId: string, connectionId: string, on: boolean | null) =>
+      changed(http.PUT('/api/sessions/{id}/connections/{connectionId}', { params: { path: { id: sessionId, connectionId } }, body: { on } })),
+  },
 
   usage: (query: { agentId?: string; connectionId?: string; cursor?: string }) =>
     reading(http.GET('/api/connectors/usage', { params: { query: { limit: PAGE_MAX, ...query } } })),

@@ -8,6 +8,8 @@ const attempt = (id: string, number: number, some: Partial<Attempt> = {}): Attem
   agentId: 'ada',
   connectionId: 'c',
   operationRevisionId: 'r',
+  operationSlug: 'add_note',
+  title: '',
   surface: 'agent',
   classification: 'read',
   status: 'success',
@@ -19,11 +21,11 @@ const attempt = (id: string, number: number, some: Partial<Attempt> = {}): Attem
 
 test('two attempts are one execution that ends as the second did', () => {
   const failed = attempt('b', 1, { status: 'error', code: 'PROVIDER_HTTP_503' });
-  const second = attempt('b', 2, { startedAt: '2026-11-22T10:00:02.000Z', endedAt: '2026-11-22T10:00:02.400Z' });
+  const second = attempt('b', 2, { title: 'Add a note', startedAt: '2026-11-22T10:00:02.000Z', endedAt: '2026-11-22T10:00:02.400Z' });
   const [b, a, ...rest] = executionsOf([second, failed, attempt('a', 1)]);
   expect(rest).toEqual([]);
-  expect([b?.id, b?.status, b?.code, b?.attempts, b?.tookMs, b?.startedAt]).toEqual(['b', 'success', null, 2, 2_400, '2026-11-22T10:00:00.000Z']);
-  expect([a?.id, a?.attempts, a?.tookMs, a?.revisionId]).toEqual(['a', 1, 500, 'r']);
+  expect([b?.id, b?.status, b?.code, b?.attempts, b?.tookMs, b?.startedAt, b?.title]).toEqual(['b', 'success', null, 2, 2_400, '2026-11-22T10:00:00.000Z', 'Add a note']);
+  expect([a?.id, a?.attempts, a?.tookMs, a?.title]).toEqual(['a', 1, 500, 'add_note']);
 });
 
 test('what is under way has no end yet', () => {

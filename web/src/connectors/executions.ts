@@ -6,7 +6,8 @@ export type Execution = {
   id: string;
   agentId: string;
   connectionId: string;
-  revisionId: string;
+  /** What people call the operation. */
+  title: string;
   classification: Classification;
   surface: Surface;
   /** null while it is under way. */
@@ -36,7 +37,7 @@ function executionOf(some: readonly Attempt[]): Execution {
     id: last.logicalOperationId,
     agentId: last.agentId,
     connectionId: last.connectionId,
-    revisionId: last.operationRevisionId,
+    title: last.title || last.operationSlug,
     classification: last.classification,
     surface: last.surface,
     status: last.status,

@@ -1,7 +1,9 @@
-/** Sign-ins that lead to a connection, as far as this browser knows of them. */
+/** Sign-ins that lead to a connection: those of the last half hour, wherever they were begun. */
 
 import { SvelteMap } from 'svelte/reactivity';
+import { session } from '../accounts/session.svelte';
 import { ApiError } from '../errors/error';
+import { onceMore } from '../events/again';
 import type { HallEvent } from '../events/frames';
 import { newUuid } from '../files/uuid';
 import { keep, kept } from '../ui/storage';
@@ -11,10 +13,10 @@ import { StartKeys } from './start-keys';
 import type { Flow, StartConnection } from './types';
 import { isFinal } from './words';
 
-/** Nothing lists flows, so that a reload finds them again their ids are kept. */
-const KEPT = 'guildhall.connector-flows';
-/** As many as a server holds open. Source: contract 5.13. */
-const FLOWS_MAX = 20;
+/** What was taken off the page stays off it after a reload. */
+const KEPT = 'guildhall.connector-flows.dismissed';
+/** As many as the server lists. */
+const FLOWS_MAX = 50;
 
 /** A refusal is an answer too; only silence and a fault of the server leave it open what came of a start. */
 const wasAnswered = (error: unknown): boolean => error instanceof ApiError && error.status > 0 && error.status < 500;
@@ -22,8 +24,8 @@ const wasAnswered = (error: unknown): boolean => error instanceof ApiError && er
 class Flows {
   #byId = new SvelteMap<string, Flow>();
   #keys = new StartKeys(() => newUuid());
-  /** What the person took off the page is not brought back by a late event. */
-  #dropped = new Set<string>();
+  /** What the person took off the page is not brought back by a late event, the newest last. */
+  #dropped = new Set(kept(KEPT).split(' '));
   error = $state<unknown>(null);
 
   /** Newest first. */
@@ -48,7 +50,7 @@ class Flows {
   drop = (id: string): void => {
     this.#dropped.add(id);
     this.#byId.delete(id);
-    this.#keep();
+    keep(KEPT, [...this.#dropped].slice(-FLOWS_MAX).join(' ').trim());
   };
 
   /** Reads one again, such as when its time is over or somebody comes back from another page. */
@@ -62,13 +64,18 @@ class Flows {
     }
   };
 
-  lookAll = (): void => {
-    for (const flow of this.#byId.values()) if (!isFinal(flow)) void this.look(flow.flowId);
-  };
+  /** Reads what there is, such as when somebody comes back from a sign-in. One that ended stays until it is dismissed. */
+  load = onceMore(async () => {
+    try {
+      for (const flow of (await connectors.flows.list()).body.flows) this.#put(flow);
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+  });
 
-  /** Reads those that were begun before the page was loaded. */
-  load = (): void => {
-    for (const id of keptIds()) void this.look(id);
+  reload = (): void => {
+    if (session.isOwner) void this.load();
   };
 
   fold = ({ type, data }: HallEvent): void => {
@@ -83,16 +90,9 @@ class Flows {
     // An answer that was overtaken says nothing new of what has ended.
     if (this.#dropped.has(flow.flowId) || (known && isFinal(known))) return flow;
     this.#byId.set(flow.flowId, flow);
-    this.#keep();
     if (flow.state === 'connected') void connections.load();
     return flow;
   }
-
-  #keep(): void {
-    keep(KEPT, this.list.slice(0, FLOWS_MAX).map(({ flowId }) => flowId).join(' '));
-  }
 }
-
-const keptIds = (): string[] => kept(KEPT).split(' ').filter((id) => id !== '');
 
 export const flows = new Flows();

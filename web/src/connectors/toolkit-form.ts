@@ -145,7 +145,7 @@ function openapiSource(form: ToolkitForm): Read<Pick<PutToolkit, 'document' | 'd
   if (form.document.trim() === '') return wrong('document', 'Paste the document, or choose its file.');
   try {
     const document: unknown = JSON.parse(form.document);
-    if (typeof document === 'object' && document !== null && !Array.isArray(document)) return { ok: true, value: { document, ...base } };
+    if (typeof document === 'object' && document !== null && !Array.isArray(document)) return { ok: true, value: { document: document as PutToolkit['document'], ...base } };
   } catch {
     // Told below: what is no JSON and what is no object are the same to whoever pasted it.
   }

@@ -4,53 +4,38 @@ import type { components } from '../api/schema';
 
 type Schemas = components['schemas'];
 
-export type ProviderType = 'openapi' | 'mcp' | 'rehearsal';
+export type ProviderType = Schemas['ProviderType'];
 /** What can be made; the scripted one is there from the start. */
-export type NewProviderType = Exclude<ProviderType, 'rehearsal'>;
+export type NewProviderType = Schemas['NewProviderType'];
 
-/** How a person signs in; the words of `openapi.json` that are texts only are those of the contract. */
-export type Oauth2 = {
-  kind: 'oauth2';
-  flow: 'authorization_code' | 'device_code';
-  issuer?: string | null;
-  authorizationUrl?: string | null;
-  tokenUrl?: string | null;
-  deviceUrl?: string | null;
-  clientId?: string | null;
-  scopes?: string[];
-};
-export type Auth = { kind: 'none' } | (Omit<Extract<Schemas['ToolkitAuth'], { kind: 'api-key' }>, 'in'> & { in: 'header' | 'query' }) | Oauth2;
-export type AuthKind = Auth['kind'];
-
+export type Auth = Schemas['ToolkitAuth'];
+export type AuthKind = Schemas['ConnectorAuthKind'];
 export type Classification = Schemas['OperationClassification'];
 export type AccountProbe = Schemas['ToolkitAccount'];
-export type Overrides = Record<string, { classification?: Classification | null }>;
 
-export type Toolkit = Omit<Schemas['Toolkit'], 'auth' | 'overrides'> & { auth: Auth; overrides: Overrides };
-export type PutToolkit = Omit<Schemas['PutToolkit'], 'auth' | 'overrides' | 'document'> & { auth?: Auth; overrides?: Overrides; document?: unknown };
-export type Provider = Omit<Schemas['ProviderInstance'], 'type' | 'toolkits'> & { type: ProviderType; toolkits: Toolkit[] };
+export type Toolkit = Schemas['Toolkit'];
+export type PutToolkit = Schemas['PutToolkit'];
+export type Overrides = Toolkit['overrides'];
+export type Provider = Schemas['ProviderInstance'];
 
 /** A line of the catalog: something that can be connected. */
-export type CatalogService = Omit<Schemas['CatalogService'], 'authKind'> & { authKind: AuthKind };
-export type CatalogPage = Omit<Schemas['Catalog'], 'services'> & { services: CatalogService[] };
+export type CatalogService = Schemas['CatalogService'];
+export type CatalogPage = Schemas['Catalog'];
 
-export type FlowState = 'starting' | 'pending' | 'connected' | 'failed' | 'expired' | 'start_unknown';
-export type FlowStep = 'none' | 'browser' | 'device' | 'credential';
-export type Flow = Omit<Schemas['AuthFlow'], 'state' | 'step'> & { state: FlowState; step: FlowStep };
+export type Flow = Schemas['AuthFlow'];
+export type FlowState = Schemas['AuthFlowState'];
+export type FlowStep = Schemas['AuthFlowStep'];
 export type StartConnection = Omit<Schemas['Connect'], 'idempotencyKey'>;
 
-export type ReadinessState = 'ready' | 'paused' | 'needs_you' | 'unavailable' | 'gone';
-export type Connection = Omit<Schemas['ConnectorConnection'], 'lifecycle' | 'accountStatus' | 'externalCleanup' | 'readiness'> & {
-  lifecycle: 'connected' | 'paused' | 'disconnected';
-  accountStatus: 'active' | 'expired' | 'revoked';
-  externalCleanup: 'not_required' | 'pending' | 'complete' | 'failed';
-  readiness: Omit<Schemas['ConnectorReadiness'], 'state'> & { state: ReadinessState };
-};
+export type Connection = Schemas['ConnectorConnection'];
+export type ReadinessState = Schemas['ConnectorReadinessState'];
+/** A connection that the agent of a session can reach, and what the session says of it. */
+export type SessionConnection = Schemas['SessionConnection'];
 
 /** An operation as it is listed in a review; `id` is what is granted. */
 export type Revision = Schemas['OperationRevision'];
 export type AgentGrants = Schemas['ConnectorGrant'];
-export type Review = Omit<Schemas['ConnectorReview'], 'connection'> & { connection: Connection };
+export type Review = Schemas['ConnectorReview'];
 export type Selection = { grants: AgentGrants[]; everyAgent: string[] };
 
 export type Surface = Schemas['ExecutionSurface'];

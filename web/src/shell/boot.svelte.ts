@@ -14,6 +14,7 @@ import { catalog } from '../connectors/catalog.svelte';
 import { connections } from '../connectors/connections.svelte';
 import { flows } from '../connectors/flows.svelte';
 import { providers } from '../connectors/providers.svelte';
+import { reaches } from '../connectors/reaches.svelte';
 import { usage as executions } from '../connectors/usage.svelte';
 import { stream } from '../events/stream.svelte';
 import { asks } from '../interactions/asks.svelte';
@@ -52,7 +53,7 @@ class Boot {
       if (session.isOwner) {
         void connections.load();
         void providers.load();
-        flows.load();
+        void flows.load();
       }
       this.ready = true;
     } catch (error) {
@@ -85,6 +86,7 @@ class Boot {
       providers.fold(event);
       connections.fold(event);
       flows.fold(event);
+      reaches.fold(event);
       catalog.fold(event);
       executions.fold(event);
     });
@@ -107,7 +109,8 @@ class Boot {
       localBrowser.reload();
       providers.reload();
       connections.reload();
-      flows.lookAll();
+      flows.reload();
+      reaches.reload();
       catalog.reload();
       executions.reload();
     });

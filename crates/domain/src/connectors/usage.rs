@@ -26,6 +26,10 @@ pub struct Attempt {
     pub connection_id: ConnectorConnectionId,
     /// Which operation.
     pub revision_id: OperationRevisionId,
+    /// Its name inside its toolkit.
+    pub operation_slug: String,
+    /// What people call it.
+    pub title: String,
     /// Where it was asked for.
     pub surface: Surface,
     /// What the operation does.

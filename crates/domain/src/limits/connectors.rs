@@ -59,6 +59,11 @@ pub const FLOW_KEY_CHARS: RangeInclusive<usize> = 1..=200;
 pub const CONNECTOR_FLOW_TTL_S: i64 = 15 * 60;
 /// Flows that are open at a time.
 pub const CONNECTOR_OPEN_FLOWS_MAX: u64 = 20;
+/// Seconds a flow is listed from its beginning: half an hour, so that one is seen for a quarter of
+/// an hour after its time at least.
+pub const CONNECTOR_FLOWS_LISTED_S: i64 = 2 * CONNECTOR_FLOW_TTL_S;
+/// Flows that are listed.
+pub const CONNECTOR_FLOWS_LISTED_MAX: u32 = 50;
 /// Characters of the reason of a flow, and of the message of a result.
 pub const CONNECTOR_REASON_CHARS_MAX: usize = 1_000;
 /// Seconds a review can be applied: 10 minutes.

@@ -121,8 +121,13 @@ pub(crate) enum Command {
     Mcp(Noun<mcp::Verb>),
     /// The link to a cloud service: optional, everything else works without it
     Cloud(Noun<cloud::Verb>),
-    /// Connectors: services outside this computer
-    Connectors(Noun<connectors::Verb>),
+    /// Connections: accounts at services outside this computer, and what agents may do there
+    Connections(Noun<connectors::Verb>),
+    /// Runs one exact operation with a connection; exits with 1 unless it succeeds
+    #[command(
+        after_help = "Examples:\n  guildhall exec ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac --arguments '{\"text\":\"hello\"}'\n  guildhall exec ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac --arguments-file - --json"
+    )]
+    Exec(Single<connectors::Run>),
     /// Runtimes: the programs agents run on
     Runtimes(Noun<runtimes::Verb>),
     /// Shows what each runtime's permission modes let happen
@@ -227,8 +232,9 @@ impl Command {
             Self::Authors(it) => &it.common,
             Self::Agents(it) => &it.common,
             Self::Mcp(it) => &it.common,
-            Self::Cloud(it) => return cloud::run(&desk, it.verb).await,
-            Self::Connectors(it) => &it.common,
+            Self::Cloud(it) => &it.common,
+            Self::Connections(it) => &it.common,
+            Self::Exec(it) => &it.common,
             Self::Runtimes(it) => &it.common,
             Self::Usage(it) => &it.common,
             Self::Sessions(it) => &it.common,
@@ -269,7 +275,9 @@ impl Command {
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
             Self::Mcp(it) => return mcp::run(&desk, it.verb).await,
-            Self::Connectors(it) => return connectors::run(&desk, it.verb).await,
+            Self::Cloud(it) => return cloud::run(&desk, it.verb).await,
+            Self::Connections(it) => return connectors::run(&desk, it.verb).await,
+            Self::Exec(it) => return connectors::exec(&desk, it.ask).await,
             Self::Runtimes(it) => runtimes::run(&desk, it.verb).await?,
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,

@@ -23,6 +23,7 @@ mod cli_agents;
 mod cli_asks;
 mod cli_browser;
 mod cli_canvas;
+mod cli_connections;
 mod cli_directories;
 mod cli_events;
 mod cli_files;

@@ -2,7 +2,7 @@
 //! sent by tasks of their own, after the row is committed. Source: contract 5.4.
 
 use guildhall_domain::{
-    Refusal, Result,
+    Moment, Refusal, Result,
     callers::{Gate, Owner, OwnerInteractive},
     connectors::{
         Refused,
@@ -13,6 +13,7 @@ use guildhall_domain::{
     events::Event,
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
     limits::connectors as limits,
+    mcp_signin::sign_in_url,
 };
 use guildhall_store::{
     Rx, Seen, Tx,
@@ -176,6 +177,26 @@ impl Hall {
             .await
     }
 
+    /// The flows of the last half hour: those that are open, and what came of the others.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub async fn connector_flows(&self, _by: &Owner) -> Result<Seen<Vec<FlowSeen>>> {
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let now = self.now();
+        let since = now.plus_seconds(-limits::CONNECTOR_FLOWS_LISTED_S);
+        self.store()
+            .read(move |db| {
+                let base = base(db, &own)?;
+                let all = rows::since(db, since, limits::CONNECTOR_FLOWS_LISTED_MAX)?;
+                Ok(all
+                    .into_iter()
+                    .map(|kept| seen_at(&seal, &base, kept, now))
+                    .collect())
+            })
+            .await
+    }
+
     /// Takes the key that a person typed, and holds it against the service where that says whose
     /// it is.
     ///
@@ -304,12 +325,12 @@ pub(super) fn existing(db: &Rx<'_>, id: AuthFlowId) -> Result<Kept> {
 }
 
 /// A flow as it stands at `now`, with what its person needs.
-fn seen(
-    db: &Rx<'_>,
-    (seal, own): (&Seal, &str),
-    kept: Kept,
-    now: guildhall_domain::Moment,
-) -> Result<FlowSeen> {
+fn seen(db: &Rx<'_>, (seal, own): (&Seal, &str), kept: Kept, now: Moment) -> Result<FlowSeen> {
+    Ok(seen_at(seal, &base(db, own)?, kept, now))
+}
+
+/// The same, where browsers reach this server at `base`.
+fn seen_at(seal: &Seal, base: &str, kept: Kept, now: Moment) -> FlowSeen {
     let flow = kept.flow.at(now);
     let step = match flow.state {
         FlowState::Pending => Step::open(seal, flow.id, kept.sealed.as_deref()),
@@ -318,10 +339,7 @@ fn seen(
     let shown = match step {
         None => Shown::default(),
         Some(Step::Browser(browser)) => Shown {
-            authorize_url: Some(guildhall_domain::mcp_signin::sign_in_url(
-                &base(db, own)?,
-                &browser.ticket,
-            )),
+            authorize_url: Some(sign_in_url(base, &browser.ticket)),
             ..Shown::default()
         },
         Some(Step::Device(typing)) => Shown {
@@ -331,5 +349,5 @@ fn seen(
             verification_uri_complete: typing.device.verification_uri_complete,
         },
     };
-    Ok(FlowSeen { flow, shown })
+    FlowSeen { flow, shown }
 }

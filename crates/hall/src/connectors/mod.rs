@@ -19,6 +19,7 @@ mod reviews;
 mod running;
 mod secrets;
 mod sending;
+mod sessions;
 mod starting;
 mod targets;
 mod toolkits;
@@ -34,6 +35,7 @@ pub use self::{
     flows::{Begun, FlowSeen},
     providers::ProviderSeen,
     reviews::{Granted, Reviewed},
+    sessions::Reachable,
     usage::UsagePage,
 };
 pub(crate) use self::{

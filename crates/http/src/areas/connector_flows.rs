@@ -14,7 +14,7 @@ use guildhall_hall::{
     connectors::{Begun, FlowSeen},
 };
 use guildhall_wire::{
-    connectors::flows::{AuthFlow, Connect, EnterKey, Reconnect},
+    connectors::flows::{AuthFlow, AuthFlows, Connect, EnterKey, Reconnect},
     errors::ErrorEnvelope,
 };
 
@@ -81,6 +81,19 @@ pub async fn get(
 ) -> ApiResult<Json<AuthFlow>> {
     let seen = hall.connector_flow(&by, id).await?;
     Ok(Json(told(seen.value)))
+}
+
+/// Lists the sign-ins that were begun in the last half hour, so that one that runs is found again:
+/// those that are open, and what came of the others.
+#[utoipa::path(get, path = "/api/connectors/authentication-flows", tag = "connectors", operation_id = "listConnectorFlows",
+    responses((status = 200, body = AuthFlows),
+        (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner"))))]
+pub async fn list(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<Json<AuthFlows>> {
+    let seen = hall.connector_flows(&by).await?;
+    Ok(Json(AuthFlows {
+        flows: seen.value.into_iter().map(told).collect(),
+    }))
 }
 
 /// Takes the key that a service is shown. Where the service says whose account that is, it is

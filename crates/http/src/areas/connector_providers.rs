@@ -77,7 +77,7 @@ pub async fn make(
     Sent { ask, repeat }: Sent<MakeProvider>,
 ) -> ApiResult<(StatusCode, Json<ProviderInstance>)> {
     let once = repeat.answering(|seen: &ProviderSeen| (StatusCode::CREATED, shown(seen.clone())));
-    let wanted = (ask.provider_type, ask.label.as_str());
+    let wanted = (ask.provider_type.into(), ask.label.as_str());
     let made = hall.make_connector_provider(&by, wanted, once).await?;
     Ok((StatusCode::CREATED, Json(shown(made))))
 }

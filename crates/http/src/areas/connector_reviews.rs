@@ -11,14 +11,14 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    connectors::{Granted, Reviewed},
+    connectors::{Granted, Reachable, Reviewed},
 };
 use guildhall_wire::{
     connectors::connections::Connection,
     connectors::reviews::{
         AccessibleConnection, AccessibleConnections, AccessibleOperations, ApplyReview,
         ConnectorGrant, ConnectorGrants, ConnectorReview, GrantableAgent, OpenReview,
-        SwitchConnection, SwitchedConnection,
+        SessionConnection, SessionConnections, SwitchConnection, SwitchedConnection,
     },
     errors::ErrorEnvelope,
 };
@@ -94,6 +94,33 @@ pub async fn granted(
     Path(id): Path<ConnectorConnectionId>,
 ) -> ApiResult<Read<ConnectorGrants>> {
     Ok(Read(hall.connector_grants(&by, id).await?.map(grants)))
+}
+
+/// The connections that a session's agent can reach, also those that the session turned off.
+#[utoipa::path(get, path = "/api/sessions/{id}/connections", tag = "connectors", operation_id = "listSessionConnections",
+    params(("id" = String, Path, description = "The session")),
+    responses((status = 200, body = SessionConnections),
+        (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner"))))]
+pub async fn of_session(
+    State(hall): State<Hall>,
+    By(by): By<Owner>,
+    SessionPath(session_id): SessionPath,
+) -> ApiResult<Read<SessionConnections>> {
+    let seen = hall.session_connections(&by, session_id).await?;
+    Ok(Read(seen.map(|all| SessionConnections {
+        connections: all.into_iter().map(reachable).collect(),
+    })))
+}
+
+fn reachable(one: Reachable) -> SessionConnection {
+    SessionConnection {
+        connection_id: one.connection.connection_id,
+        toolkit: one.connection.toolkit,
+        label: one.connection.label,
+        on: one.on,
+    }
 }
 
 /// Says whether a session's agent may use a connection in it. It only narrows what is granted.
@@ -173,7 +200,7 @@ pub async fn operations(
 
 pub(crate) fn connections(all: Vec<Accessible>) -> AccessibleConnections {
     let one = |one: Accessible| AccessibleConnection {
-        connection_id: one.connection_id,
+        connection_id: one.connection.connection_id,
         toolkit: one.toolkit,
         label: one.label,
         operation_count: one.operation_count,

@@ -35,6 +35,7 @@ mod connector_grants;
 mod connector_holders;
 mod connector_kit;
 mod connector_landing;
+mod connector_lists;
 #[cfg(feature = "real-servers")]
 mod connector_mcp_real;
 mod connector_providers;

@@ -275,8 +275,9 @@ pub fn usage(db: &Rx<'_>, ask: &UsageAsk) -> Result<Vec<Attempt>> {
     let last = narrowed.len() + 1;
     let sql = format!(
         "SELECT t.number, e.id, t.attempt, t.agent_id, t.connection_id, e.revision_id, e.surface,
-           e.classification, t.status, t.code, t.started_at, t.ended_at
+           e.classification, t.status, t.code, t.started_at, t.ended_at, v.operation_slug, v.title
          FROM connector_attempts t JOIN connector_executions e ON e.number = t.execution
+           JOIN connector_revisions v ON v.id = e.revision_id
          {condition} ORDER BY t.number DESC LIMIT ${last}"
     );
     let parameters = narrowed.iter().map(|(_, value)| *value);
@@ -289,6 +290,8 @@ pub fn usage(db: &Rx<'_>, ask: &UsageAsk) -> Result<Vec<Attempt>> {
             agent_id: id(row, 3, AgentId::from_bytes)?,
             connection_id: id(row, 4, ConnectorConnectionId::from_bytes)?,
             revision_id: id(row, 5, OperationRevisionId::from_bytes)?,
+            operation_slug: row.get(12)?,
+            title: row.get(13)?,
             surface: word(row, 6, &Surface::WORDS)?,
             classification: word(row, 7, &Classification::WORDS)?,
             status: maybe_status(row, 8)?,

@@ -85,6 +85,22 @@ pub fn open(db: &Rx<'_>) -> Result<Vec<Kept>> {
     )
 }
 
+/// The flows that were begun since `since`, at most `max`: those that are written as open first,
+/// then the newest.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn since(db: &Rx<'_>, since: Moment, max: u32) -> Result<Vec<Kept>> {
+    db.all(
+        &format!(
+            "SELECT {FLOW} FROM connector_flows WHERE created_at >= $1
+             ORDER BY completed_at IS NOT NULL, created_at DESC, id DESC LIMIT $2"
+        ),
+        (since.as_millis(), max),
+        read,
+    )
+}
+
 /// How many flows are open at `now`.
 ///
 /// # Errors

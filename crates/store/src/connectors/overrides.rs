@@ -1,6 +1,6 @@
 //! What sessions say of connections.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use guildhall_domain::{
     Result,
@@ -53,6 +53,19 @@ pub fn turned_off(
         |row| id(row, 0, ConnectorConnectionId::from_bytes),
     )?;
     Ok(found.into_iter().collect())
+}
+
+/// What a session says, by connection.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<HashMap<ConnectorConnectionId, bool>> {
+    let said = db.all(
+        "SELECT connection_id, is_on FROM connector_overrides WHERE session_id = $1",
+        [session.as_bytes()],
+        |row| Ok((id(row, 0, ConnectorConnectionId::from_bytes)?, row.get(1)?)),
+    )?;
+    Ok(said.into_iter().collect())
 }
 
 /// Takes back all that sessions say of a connection.

@@ -1,11 +1,26 @@
 //! The catalog on the wire. Source: contract 5.3.
 
 use guildhall_domain::{
-    connectors::{catalog as rules, toolkits::AuthKind},
+    connectors::{catalog as rules, toolkits},
     ids::ProviderId,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::approvals::words;
+
+words! {
+    /// How a service is shown who asks.
+    ConnectorAuthKind = toolkits::AuthKind {
+        /// It is not.
+        None,
+        /// By a key that a person types.
+        #[serde(rename = "api-key")]
+        ApiKey,
+        /// By a token that a person's sign-in brings.
+        Oauth2,
+    }
+}
 
 /// A service one can connect.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -21,9 +36,8 @@ pub struct CatalogService {
     pub display_name: String,
     /// What it is for.
     pub description: String,
-    /// `none`, `api-key` or `oauth2`.
-    #[schema(value_type = String, example = "none")]
-    pub auth_kind: AuthKind,
+    /// How it is shown who asks.
+    pub auth_kind: ConnectorAuthKind,
     /// How many operations it has; 0 of an MCP server whose tools are listed after a sign-in.
     pub operation_count: u32,
     /// Whether it can be connected now.
@@ -40,7 +54,7 @@ impl From<rules::Service> for CatalogService {
             toolkit: service.toolkit.to_string(),
             display_name: service.display_name,
             description: service.description,
-            auth_kind: service.auth_kind,
+            auth_kind: service.auth_kind.into(),
             operation_count: service.operation_count,
             available: service.unavailable.is_none(),
             reason: service.unavailable,

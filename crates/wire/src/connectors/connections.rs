@@ -2,21 +2,68 @@
 
 use guildhall_domain::{
     Moment,
-    connectors::connections::{self as domain, AccountStatus, Change, Cleanup, Lifecycle},
+    connectors::connections::{self as domain, Change},
     ids::{ConnectorConnectionId, ProviderId},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::{
+    approvals::words,
+    fields::{Ask, Fields},
+};
+
+words! {
+    /// Whether a connection can be used, in one word.
+    ConnectorReadinessState = domain::ReadinessState {
+        /// Now.
+        Ready,
+        /// When somebody resumes it.
+        Paused,
+        /// When a person has signed in again.
+        NeedsYou,
+        /// When its provider instance is back.
+        Unavailable,
+        /// Never again.
+        Gone,
+    }
+    /// Where a connection is in its life.
+    ConnectorLifecycle = domain::Lifecycle {
+        /// It can be used, unless something else stands against it.
+        Connected,
+        /// A person holds it.
+        Paused,
+        /// Its secrets are erased; its name remains.
+        Disconnected,
+    }
+    /// What the service last said of the account.
+    ConnectorAccountStatus = domain::AccountStatus {
+        /// It takes the credentials.
+        Active,
+        /// They ran out and could not be renewed.
+        Expired,
+        /// It no longer takes them.
+        Revoked,
+    }
+    /// What became of the credentials at the service after they were erased here.
+    ConnectorCleanup = domain::Cleanup {
+        /// There is nothing to give back.
+        NotRequired,
+        /// They are being given back.
+        Pending,
+        /// The service took them back.
+        Complete,
+        /// It could not be reached, or said no.
+        Failed,
+    }
+}
 
 /// Whether a connection can be used, why not, and the one thing that mends it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = ConnectorReadiness)]
 pub struct Readiness {
-    /// `ready`, `paused`, `needs_you`, `unavailable` or `gone`.
-    #[schema(value_type = String, example = "ready")]
-    pub state: domain::ReadinessState,
+    /// In one word.
+    pub state: ConnectorReadinessState,
     /// Why not; null when it is ready.
     #[schema(required = true)]
     pub reason: Option<String>,
@@ -28,7 +75,7 @@ pub struct Readiness {
 impl From<domain::Readiness> for Readiness {
     fn from(readiness: domain::Readiness) -> Self {
         Self {
-            state: readiness.state,
+            state: readiness.state.into(),
             reason: readiness.reason,
             fix: readiness.fix,
         }
@@ -53,20 +100,16 @@ pub struct Connection {
     /// What the service calls the account, where it says so.
     #[schema(required = true)]
     pub account_label: Option<String>,
-    /// `connected`, `paused` or `disconnected`.
-    #[schema(value_type = String, example = "connected")]
-    pub lifecycle: Lifecycle,
-    /// What the service last said of the account: `active`, `expired` or `revoked`.
-    #[schema(value_type = String, example = "active")]
-    pub account_status: AccountStatus,
+    /// Where it is in its life.
+    pub lifecycle: ConnectorLifecycle,
+    /// What the service last said of the account.
+    pub account_status: ConnectorAccountStatus,
     /// Whether it is switched on.
     pub enabled: bool,
     /// Whether it can be used.
     pub readiness: Readiness,
-    /// What became of its credentials at the service: `not_required`, `pending`, `complete` or
-    /// `failed`.
-    #[schema(value_type = String, example = "not_required")]
-    pub external_cleanup: Cleanup,
+    /// What became of its credentials at the service.
+    pub external_cleanup: ConnectorCleanup,
     /// How many grants rest on it.
     pub grant_count: u32,
     /// When it was made.
@@ -90,11 +133,11 @@ impl Connection {
             toolkit: connection.toolkit.to_string(),
             label: connection.label,
             account_label: connection.account_label,
-            lifecycle: connection.lifecycle,
-            account_status: connection.account_status,
+            lifecycle: connection.lifecycle.into(),
+            account_status: connection.account_status.into(),
             enabled: connection.enabled,
             readiness: readiness.into(),
-            external_cleanup: connection.external_cleanup,
+            external_cleanup: connection.external_cleanup.into(),
             grant_count,
             created_at: connection.created_at,
             updated_at: connection.updated_at,

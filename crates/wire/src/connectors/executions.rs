@@ -229,6 +229,12 @@ pub struct ConnectorAttempt {
     /// Which operation.
     #[schema(value_type = String)]
     pub operation_revision_id: OperationRevisionId,
+    /// The operation's name inside its toolkit.
+    #[schema(example = "add_note")]
+    pub operation_slug: String,
+    /// What people call the operation.
+    #[schema(example = "Add a note")]
+    pub title: String,
     /// Where it was asked for.
     pub surface: ExecutionSurface,
     /// What the operation does.
@@ -255,6 +261,8 @@ impl From<usage::Attempt> for ConnectorAttempt {
             agent_id: attempt.agent_id,
             connection_id: attempt.connection_id,
             operation_revision_id: attempt.revision_id,
+            operation_slug: attempt.operation_slug,
+            title: attempt.title,
             surface: attempt.surface.into(),
             classification: attempt.classification.into(),
             status: attempt.status.map(Into::into),

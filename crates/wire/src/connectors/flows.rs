@@ -2,13 +2,45 @@
 
 use guildhall_domain::{
     Moment,
-    connectors::flows::{Flow, FlowState, Shown, StepKind, Wish},
+    connectors::flows::{self as rules, Flow, Shown, Wish},
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::{
+    approvals::words,
+    fields::{Ask, Fields},
+};
+
+words! {
+    /// Where a sign-in with a connector is; the last four are final.
+    AuthFlowState = rules::FlowState {
+        /// It is written down, and the service was not asked or did not answer yet.
+        Starting,
+        /// It waits for the person.
+        Pending,
+        /// Its connection stands.
+        Connected,
+        /// It was refused, cancelled, or its configuration changed.
+        Failed,
+        /// Its time is over.
+        Expired,
+        /// The service was or may have been asked, and nobody knows what came of it.
+        StartUnknown,
+    }
+    /// What the person has to do now.
+    AuthFlowStep = rules::StepKind {
+        /// Nothing.
+        None,
+        /// Open the link.
+        Browser,
+        /// Type the code at the service.
+        Device,
+        /// Type the key here.
+        Credential,
+    }
+}
 
 /// A wish for a connection.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -110,13 +142,10 @@ pub struct AuthFlow {
     /// Until when it can go on.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Moment,
-    /// `starting`, `pending`, `connected`, `failed`, `expired` or `start_unknown`; the last four
-    /// are final.
-    #[schema(value_type = String, example = "starting")]
-    pub state: FlowState,
-    /// What the person has to do now: `none`, `browser`, `device` or `credential`.
-    #[schema(value_type = String, example = "none")]
-    pub step: StepKind,
+    /// Where it is.
+    pub state: AuthFlowState,
+    /// What the person has to do now.
+    pub step: AuthFlowStep,
     /// Step `browser`: the link to open.
     #[schema(required = true)]
     pub authorize_url: Option<String>,
@@ -143,6 +172,13 @@ pub struct AuthFlow {
     pub reconnect_of: Option<ConnectorConnectionId>,
 }
 
+/// Sign-ins that were begun in the last half hour.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct AuthFlows {
+    /// Those that are open first, then the newest; at most 50.
+    pub flows: Vec<AuthFlow>,
+}
+
 impl AuthFlow {
     /// A flow, and what its person needs.
     pub fn new(flow: Flow, shown: Shown) -> Self {
@@ -152,8 +188,8 @@ impl AuthFlow {
             toolkit: flow.toolkit.to_string(),
             created_at: flow.created_at,
             expires_at: flow.expires_at,
-            state: flow.state,
-            step: flow.step,
+            state: flow.state.into(),
+            step: flow.step.into(),
             authorize_url: shown.authorize_url,
             user_code: shown.user_code,
             verification_uri: shown.verification_uri,

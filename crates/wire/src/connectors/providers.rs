@@ -3,7 +3,7 @@
 use guildhall_domain::{
     Moment,
     connectors::{
-        providers::{Provider, ProviderType},
+        providers::{self, Provider},
         toolkits as rules,
     },
     ids::ProviderId,
@@ -12,7 +12,51 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::toolkits::Toolkit;
-use crate::fields::{Ask, Fields};
+use crate::{
+    approvals::words,
+    fields::{Ask, Fields},
+};
+
+words! {
+    /// What a provider instance speaks.
+    ProviderType = providers::ProviderType {
+        /// HTTP services with an OpenAPI document each.
+        Openapi,
+        /// MCP servers.
+        Mcp,
+        /// The scripted one of every installation, which no packet leaves.
+        Rehearsal,
+    }
+}
+
+/// Whether a provider instance can be used.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderStatus {
+    /// Now.
+    Available,
+    /// When somebody has mended it.
+    Unavailable,
+}
+
+/// What a new provider instance can speak.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NewProviderType {
+    /// HTTP services with an OpenAPI document each.
+    Openapi,
+    /// MCP servers.
+    Mcp,
+}
+
+impl From<NewProviderType> for providers::ProviderType {
+    fn from(wanted: NewProviderType) -> Self {
+        match wanted {
+            NewProviderType::Openapi => Self::Openapi,
+            NewProviderType::Mcp => Self::Mcp,
+        }
+    }
+}
 
 /// A provider instance: one configured backend of connectors.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -21,15 +65,13 @@ pub struct ProviderInstance {
     /// Its id.
     #[schema(value_type = String)]
     pub id: ProviderId,
-    /// `openapi`, `mcp` or `rehearsal`.
+    /// What it speaks.
     #[serde(rename = "type")]
-    #[schema(value_type = String, example = "openapi")]
     pub provider_type: ProviderType,
     /// What people call it.
     pub label: String,
-    /// `available` or `unavailable`.
-    #[schema(example = "available")]
-    pub status: &'static str,
+    /// Whether it can be used.
+    pub status: ProviderStatus,
     /// Why it cannot be used, or null.
     #[schema(required = true)]
     pub status_detail: Option<String>,
@@ -49,11 +91,11 @@ impl From<(Provider, Vec<rules::Toolkit>)> for ProviderInstance {
     fn from((provider, toolkits): (Provider, Vec<rules::Toolkit>)) -> Self {
         Self {
             id: provider.id,
-            provider_type: provider.provider_type,
+            provider_type: provider.provider_type.into(),
             label: provider.label,
             status: match provider.unavailable {
-                None => "available",
-                Some(_) => "unavailable",
+                None => ProviderStatus::Available,
+                Some(_) => ProviderStatus::Unavailable,
             },
             status_detail: provider.unavailable,
             generation: provider.generation,
@@ -74,10 +116,9 @@ pub struct ProviderInstances {
 /// Makes a provider instance.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct MakeProvider {
-    /// `openapi` or `mcp`.
+    /// What it speaks.
     #[serde(rename = "type")]
-    #[schema(value_type = String, example = "openapi")]
-    pub provider_type: ProviderType,
+    pub provider_type: NewProviderType,
     /// 1 to 200 characters.
     #[schema(example = "Pet shops")]
     pub label: String,
@@ -85,8 +126,12 @@ pub struct MakeProvider {
 
 impl Ask for MakeProvider {
     fn read(fields: &mut Fields) -> Self {
+        const TYPES: [(NewProviderType, &str); 2] = [
+            (NewProviderType::Openapi, "openapi"),
+            (NewProviderType::Mcp, "mcp"),
+        ];
         Self {
-            provider_type: fields.word("type", &ProviderType::WORDS, ProviderType::Openapi),
+            provider_type: fields.word("type", &TYPES, NewProviderType::Openapi),
             label: fields.text("label"),
         }
     }

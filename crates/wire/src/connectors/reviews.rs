@@ -254,6 +254,30 @@ pub struct SwitchedConnection {
     pub on: Option<bool>,
 }
 
+/// A connection that a session's agent can reach, and what the session says of it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionConnection {
+    /// The connection.
+    #[schema(value_type = String)]
+    pub connection_id: ConnectorConnectionId,
+    /// Its service.
+    #[schema(value_type = String, example = "rehearsal")]
+    pub toolkit: Slug,
+    /// What people call it.
+    pub label: String,
+    /// False where the session turned it off; true or null where its agent may use it.
+    #[schema(required = true)]
+    pub on: Option<bool>,
+}
+
+/// The connections that a session's agent can reach.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct SessionConnections {
+    /// In the order they were made.
+    pub connections: Vec<SessionConnection>,
+}
+
 /// A connection with which an agent may run something.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -6,13 +6,34 @@ use guildhall_domain::connectors::{
     classification::Classification,
     operations::LeftOut,
     toolkit_bodies::ToolkitAsk,
-    toolkits::{self as rules, AuthKind, KeyPlace, OauthFlow, Slug},
+    toolkits::{self as rules, AuthKind, Slug},
 };
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use super::reviews::OperationClassification;
+use crate::{
+    approvals::words,
+    fields::{Ask, Fields},
+};
+
+words! {
+    /// Where a key stands in a request.
+    ToolkitKeyPlace = rules::KeyPlace {
+        /// In a header.
+        Header,
+        /// In the query; not of an MCP server.
+        Query,
+    }
+    /// The way of an OAuth sign-in.
+    ToolkitOauthFlow = rules::OauthFlow {
+        /// A person is sent to a page and comes back with a code.
+        AuthorizationCode,
+        /// A person types a code elsewhere (RFC 8628).
+        DeviceCode,
+    }
+}
 
 /// How a request to a service says who asks.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -26,9 +47,8 @@ pub enum ToolkitAuth {
     None,
     /// By a key that a person types.
     ApiKey {
-        /// `header` or `query`; an MCP server takes it in a header alone.
-        #[schema(value_type = String, example = "header")]
-        r#in: KeyPlace,
+        /// Where it stands; an MCP server takes it in a header alone.
+        r#in: ToolkitKeyPlace,
         /// The name of the header or of the query's member.
         name: String,
         /// What stands before it, such as `Bearer `.
@@ -37,9 +57,8 @@ pub enum ToolkitAuth {
     },
     /// By a token that a person's sign-in brings.
     Oauth2 {
-        /// `authorization_code` or `device_code`.
-        #[schema(value_type = String, example = "authorization_code")]
-        flow: OauthFlow,
+        /// Its way.
+        flow: ToolkitOauthFlow,
         /// Whose metadata names the endpoints.
         issuer: Option<String>,
         /// Where a person is sent, where no issuer says it.
@@ -65,9 +84,13 @@ impl From<rules::Auth> for ToolkitAuth {
     fn from(auth: rules::Auth) -> Self {
         match auth {
             rules::Auth::None => Self::None,
-            rules::Auth::ApiKey { r#in, name, prefix } => Self::ApiKey { r#in, name, prefix },
+            rules::Auth::ApiKey { r#in, name, prefix } => Self::ApiKey {
+                r#in: r#in.into(),
+                name,
+                prefix,
+            },
             rules::Auth::Oauth2(oauth) => Self::Oauth2 {
-                flow: oauth.flow,
+                flow: oauth.flow.into(),
                 issuer: oauth.issuer,
                 authorization_url: oauth.authorization_url,
                 token_url: oauth.token_url,
@@ -93,9 +116,9 @@ pub struct ToolkitAccount {
 /// What the owner says of one operation.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ToolkitOverride {
-    /// `read`, `write` or `destructive`, at or above the operation's own.
-    #[schema(required = false, value_type = Option<String>)]
-    pub classification: Option<Classification>,
+    /// What it does to the service; at or above the operation's own.
+    #[schema(required = false)]
+    pub classification: Option<OperationClassification>,
 }
 
 /// An operation that cannot be run from here.
@@ -158,7 +181,7 @@ pub struct Toolkit {
 impl From<rules::Toolkit> for Toolkit {
     fn from(toolkit: rules::Toolkit) -> Self {
         let overrides = toolkit.overrides.into_iter().map(|(operation, wanted)| {
-            let classification = wanted.classification;
+            let classification = wanted.classification.map(Into::into);
             (operation, ToolkitOverride { classification })
         });
         Self {
@@ -250,21 +273,22 @@ fn optional<T>(fields: &mut Fields, name: &str, read: impl FnOnce(&mut Fields) -
 }
 
 fn auth(fields: &mut Fields) -> Option<ToolkitAuth> {
-    const PLACES: [(KeyPlace, &str); 2] =
-        [(KeyPlace::Header, "header"), (KeyPlace::Query, "query")];
-    const FLOWS: [(OauthFlow, &str); 2] = [
-        (OauthFlow::AuthorizationCode, "authorization_code"),
-        (OauthFlow::DeviceCode, "device_code"),
+    use ToolkitKeyPlace as Place;
+    use ToolkitOauthFlow as Flow;
+    const PLACES: [(Place, &str); 2] = [(Place::Header, "header"), (Place::Query, "query")];
+    const FLOWS: [(Flow, &str); 2] = [
+        (Flow::AuthorizationCode, "authorization_code"),
+        (Flow::DeviceCode, "device_code"),
     ];
     Some(match fields.known_word("kind", &AuthKind::WORDS)? {
         AuthKind::None => ToolkitAuth::None,
         AuthKind::ApiKey => ToolkitAuth::ApiKey {
-            r#in: fields.word("in", &PLACES, KeyPlace::Header),
+            r#in: fields.word("in", &PLACES, Place::Header),
             name: fields.text("name"),
             prefix: fields.maybe_text("prefix").unwrap_or_default(),
         },
         AuthKind::Oauth2 => ToolkitAuth::Oauth2 {
-            flow: fields.word("flow", &FLOWS, OauthFlow::AuthorizationCode),
+            flow: fields.word("flow", &FLOWS, Flow::AuthorizationCode),
             issuer: filled(fields, "issuer"),
             authorization_url: filled(fields, "authorizationUrl"),
             token_url: filled(fields, "tokenUrl"),
@@ -298,6 +322,7 @@ fn overrides(fields: &mut Fields) -> BTreeMap<String, ToolkitOverride> {
         if !value.is_object() {
             fields.fail_field(operation, "must be an object");
         }
+        let classification = classification.map(Into::into);
         (operation.to_owned(), ToolkitOverride { classification })
     });
     read.into_iter().collect()
@@ -307,7 +332,7 @@ impl PutToolkit {
     /// It as the toolkit of this name.
     pub fn named(self, slug: Slug) -> ToolkitAsk {
         let overrides = self.overrides.into_iter().map(|(operation, wanted)| {
-            let classification = wanted.classification;
+            let classification = wanted.classification.map(Into::into);
             (operation, rules::Override { classification })
         });
         ToolkitAsk {
@@ -332,7 +357,11 @@ impl From<ToolkitAuth> for rules::Auth {
     fn from(auth: ToolkitAuth) -> Self {
         match auth {
             ToolkitAuth::None => Self::None,
-            ToolkitAuth::ApiKey { r#in, name, prefix } => Self::ApiKey { r#in, name, prefix },
+            ToolkitAuth::ApiKey { r#in, name, prefix } => Self::ApiKey {
+                r#in: r#in.into(),
+                name,
+                prefix,
+            },
             ToolkitAuth::Oauth2 {
                 flow,
                 issuer,
@@ -342,7 +371,7 @@ impl From<ToolkitAuth> for rules::Auth {
                 client_id,
                 scopes,
             } => Self::Oauth2(rules::Oauth2 {
-                flow,
+                flow: flow.into(),
                 issuer,
                 authorization_url,
                 token_url,

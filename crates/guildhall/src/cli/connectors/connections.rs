@@ -1,4 +1,4 @@
-//! `guildhall connectors connection`.
+//! the verbs of `guildhall connections` for single ones.
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::json;
@@ -16,41 +16,41 @@ use crate::cli::{
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Lists the accounts that are signed in
-    #[command(after_help = "Example:\n  guildhall connectors connection list")]
+    #[command(after_help = "Example:\n  guildhall connections list")]
     List,
     /// Shows one of them
     #[command(
-        after_help = "Example:\n  guildhall connectors connection show 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections show 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Show(Connection),
     /// Gives one another name, or switches it on or off
     #[command(
-        after_help = "Example:\n  guildhall connectors connection update 0192f0c1-2d3e-7abc-8def-0123456789ab --enabled false"
+        after_help = "Example:\n  guildhall connections update 0192f0c1-2d3e-7abc-8def-0123456789ab --enabled false"
     )]
     Update(Update),
     /// Holds one: nothing runs with it until it is resumed
     #[command(
-        after_help = "Example:\n  guildhall connectors connection pause 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections pause 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Pause(Connection),
     /// Goes on with one that was paused
     #[command(
-        after_help = "Example:\n  guildhall connectors connection resume 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections resume 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Resume(Connection),
     /// Begins to sign in anew with one, which is paused until that is done
     #[command(
-        after_help = "Example:\n  guildhall connectors connection reconnect 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections reconnect 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Reconnect(Reconnect),
     /// Gives one up: its credentials are erased, then given back to the service
     #[command(
-        after_help = "Example:\n  guildhall connectors connection disconnect 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections disconnect 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Disconnect(Connection),
     /// Drops what is left of one that was given up
     #[command(
-        after_help = "Example:\n  guildhall connectors connection remove 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections remove 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Remove(Connection),
 }
@@ -135,7 +135,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Show(ask) => desk.get(&target(&ask)).await?,
         Verb::Update(ask) => {
             let body = given(json!({"label": ask.label, "enabled": ask.enabled}));
-            let body = changes(body, "connectors connection update")?;
+            let body = changes(body, "connections update")?;
             desk.patch(&target(&ask.connection), &body, None).await?
         }
         Verb::Pause(ask) => desk.post_anew(&target(&ask).then("pause"), None).await?,

@@ -1,4 +1,4 @@
-//! `guildhall connectors connect` and `guildhall connectors flow`.
+//! `guildhall connections connect` and `guildhall connections flows`.
 
 use std::path::PathBuf;
 
@@ -49,19 +49,22 @@ impl Key {
 /// What can be done with sign-ins.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Lists the sign-ins that were begun in the last half hour
+    #[command(after_help = "Example:\n  guildhall connections flows list")]
+    List,
     /// Shows how far a sign-in is, and what to do; exits with 1 when it ended without a connection
     #[command(
-        after_help = "Example:\n  guildhall connectors flow show 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections flows show 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Show(Flow),
     /// Gives the key that the service is shown
     #[command(
-        after_help = "The key comes from a file, or `-` for standard input.\n\nExample:\n  pass show service | guildhall connectors flow key 0192f0c1-2d3e-7abc-8def-0123456789ab --secret-file -"
+        after_help = "The key comes from a file, or `-` for standard input.\n\nExample:\n  pass show service | guildhall connections flows key 0192f0c1-2d3e-7abc-8def-0123456789ab --secret-file -"
     )]
     Key(EnterKey),
     /// Cancels a sign-in
     #[command(
-        after_help = "Example:\n  guildhall connectors flow cancel 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections flows cancel 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Cancel(Flow),
 }
@@ -83,6 +86,18 @@ pub(crate) struct EnterKey {
     #[arg(long, value_name = "FILE")]
     secret_file: PathBuf,
 }
+
+const LIST: View = View {
+    list: Some("flows"),
+    id: "/flowId",
+    columns: &[
+        ("SERVICE", Cell::At("/toolkit")),
+        ("STATE", Cell::At("/state")),
+        ("TO DO", Cell::At("/step")),
+        ("UNTIL", Cell::At("/expiresAt")),
+        ("ID", Cell::At("/flowId")),
+    ],
+};
 
 const FLOW: View = View {
     list: None,
@@ -119,6 +134,10 @@ pub(super) async fn begun(desk: &Desk, target: &Target, body: &Value) -> Result<
 
 pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
     match verb {
+        Verb::List => desk
+            .output
+            .show(&desk.get(&all()).await?, &LIST)
+            .map(|()| 0),
         Verb::Show(ask) => {
             let answer = desk.get(&target(&ask)).await?;
             desk.output.show(&answer, &FLOW)?;
@@ -142,6 +161,10 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
     }
 }
 
+fn all() -> Target {
+    Target::new("/api/connectors/authentication-flows")
+}
+
 fn target(ask: &Flow) -> Target {
-    Target::new("/api/connectors/authentication-flows").then(&ask.flow)
+    all().then(&ask.flow)
 }

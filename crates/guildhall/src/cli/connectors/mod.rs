@@ -1,78 +1,79 @@
-//! `guildhall connectors`. Keys of services come from a file or standard input, never from an
-//! argument.
+//! `guildhall connections` and `guildhall exec`. Keys of services come from a file or standard
+//! input, never from an argument.
 
 mod connections;
 mod executions;
 mod flows;
 mod providers;
+mod reviews;
 
 use clap::Subcommand;
 
+pub(super) use self::executions::Run;
 use super::{desk::Desk, failures::Failure};
 
-/// What can be done with connectors.
+/// What can be done with connections.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Begins to sign in with a service; `flow show` says what to do then
+    #[command(flatten)]
+    One(connections::Verb),
+    /// Finds services one can connect
+    #[command(after_help = "Example:\n  guildhall connections catalog pets")]
+    Catalog(providers::Catalog),
+    /// Begins to sign in with a service; `flows show` says what to do then
     #[command(
-        after_help = "Example:\n  guildhall connectors connect 0192f0c1-2d3e-7abc-8def-0123456789ab rehearsal --label 'To try it'"
+        after_help = "Example:\n  guildhall connections connect 0192f0c1-2d3e-7abc-8def-0123456789ab rehearsal --label 'To try it'"
     )]
     Connect(flows::Connect),
     /// Signing in with services
     #[command(subcommand)]
-    Flow(flows::Verb),
-    /// Accounts that are signed in
-    #[command(subcommand)]
-    Connection(connections::Verb),
-    /// Provider instances: configured backends of services
-    #[command(subcommand)]
-    Provider(providers::Verb),
-    /// Services inside provider instances
-    #[command(subcommand)]
-    Toolkit(providers::ToolkitVerb),
-    /// Finds services one can connect
-    #[command(after_help = "Example:\n  guildhall connectors catalog pets")]
-    Catalog(providers::Catalog),
+    Flows(flows::Verb),
     /// Looking at what a connection can do, and granting it
     #[command(subcommand)]
-    Review(executions::Review),
+    Reviews(reviews::Reviews),
     /// What is granted to agents
     #[command(subcommand)]
-    Grant(executions::Grant),
-    /// Runs one exact operation
+    Grants(reviews::Grants),
+    /// What single sessions say of connections
+    #[command(subcommand)]
+    Sessions(reviews::Sessions),
+    /// Runs one exact operation by the route for programs; exits with 1 unless it succeeds
     #[command(
-        after_help = "Example:\n  guildhall connectors run ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac --arguments '{\"text\":\"hello\"}'"
+        after_help = "Example:\n  guildhall connections execute ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac"
     )]
-    Run(executions::Run),
-    /// Runs one exact operation as programs do
-    #[command(
-        after_help = "Example:\n  guildhall connectors execute ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac"
-    )]
-    Execute(executions::Run),
+    Execute(Run),
     /// Lists what was attempted, newest first
-    #[command(after_help = "Example:\n  guildhall connectors usage --agent ada")]
+    #[command(after_help = "Example:\n  guildhall connections usage --agent ada")]
     Usage(executions::Usage),
+    /// Provider instances: configured backends of services
+    #[command(subcommand)]
+    Providers(providers::Verb),
+    /// Services inside provider instances
+    #[command(subcommand)]
+    Toolkits(providers::ToolkitVerb),
 }
 
 /// The exit code, or why it was not done.
 pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
     match verb {
-        Verb::Connect(ask) => flows::connect(desk, ask).await.map(|()| 0),
-        Verb::Flow(verb) => flows::run(desk, verb).await,
-        Verb::Connection(verb) => connections::run(desk, verb).await.map(|()| 0),
-        Verb::Provider(verb) => providers::run(desk, verb).await.map(|()| 0),
-        Verb::Toolkit(verb) => providers::run_toolkit(desk, verb).await.map(|()| 0),
-        Verb::Catalog(ask) => providers::catalog(desk, ask).await.map(|()| 0),
-        Verb::Review(verb) => executions::review(desk, verb).await.map(|()| 0),
-        Verb::Grant(verb) => executions::grant(desk, verb).await.map(|()| 0),
-        Verb::Run(ask) => {
-            let path = "/api/connectors/cli/executions";
-            executions::run(desk, path, ask).await.map(|()| 0)
-        }
+        Verb::One(verb) => connections::run(desk, verb).await?,
+        Verb::Catalog(ask) => providers::catalog(desk, ask).await?,
+        Verb::Connect(ask) => flows::connect(desk, ask).await?,
+        Verb::Flows(verb) => return flows::run(desk, verb).await,
+        Verb::Reviews(verb) => reviews::reviews(desk, verb).await?,
+        Verb::Grants(verb) => reviews::grants(desk, verb).await?,
+        Verb::Sessions(verb) => reviews::sessions(desk, verb).await?,
         Verb::Execute(ask) => {
-            let path = "/api/connectors/executions";
-            executions::run(desk, path, ask).await.map(|()| 0)
+            return executions::run(desk, "/api/connectors/executions", ask).await;
         }
-        Verb::Usage(ask) => executions::usage(desk, ask).await.map(|()| 0),
+        Verb::Usage(ask) => executions::usage(desk, ask).await?,
+        Verb::Providers(verb) => providers::run(desk, verb).await?,
+        Verb::Toolkits(verb) => providers::run_toolkit(desk, verb).await?,
     }
+    Ok(0)
+}
+
+/// Runs one exact operation; 1 when it came to anything but a success.
+pub(super) async fn exec(desk: &Desk, ask: Run) -> Result<u8, Failure> {
+    executions::run(desk, "/api/connectors/cli/executions", ask).await
 }

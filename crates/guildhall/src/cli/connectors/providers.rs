@@ -1,4 +1,4 @@
-//! `guildhall connectors provider`, `toolkit` and `catalog`.
+//! `guildhall connections providers`, `toolkits` and `catalog`.
 
 use std::path::{Path, PathBuf};
 
@@ -19,21 +19,21 @@ use crate::cli::{
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Lists the provider instances
-    #[command(after_help = "Example:\n  guildhall connectors provider list")]
+    #[command(after_help = "Example:\n  guildhall connections providers list")]
     List,
     /// Adds an instance, which has no toolkits yet
     #[command(
-        after_help = "Example:\n  guildhall connectors provider add openapi --label 'Pet shops'"
+        after_help = "Example:\n  guildhall connections providers add openapi --label 'Pet shops'"
     )]
     Add(Add),
     /// Gives an instance another label
     #[command(
-        after_help = "Example:\n  guildhall connectors provider update 0192f0c1-2d3e-7abc-8def-0123456789ab --label Shops"
+        after_help = "Example:\n  guildhall connections providers update 0192f0c1-2d3e-7abc-8def-0123456789ab --label Shops"
     )]
     Update(Update),
     /// Removes an instance with its toolkits and secrets
     #[command(
-        after_help = "Example:\n  guildhall connectors provider remove 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Example:\n  guildhall connections providers remove 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
     Remove(Provider),
 }
@@ -43,12 +43,12 @@ pub(crate) enum Verb {
 pub(crate) enum ToolkitVerb {
     /// Puts a toolkit, in the place of the one of its name
     #[command(
-        after_help = "--file takes the whole toolkit as the interface does; the other options stand above it.\n\nExamples:\n  guildhall connectors toolkit put 0192f0c1-2d3e-7abc-8def-0123456789ab pets --document openapi.json\n  guildhall connectors toolkit put 0192f0c1-2d3e-7abc-8def-0123456789ab tools --url http://127.0.0.1:3001/mcp\n  guildhall connectors toolkit put 0192f0c1-2d3e-7abc-8def-0123456789ab pets --file pets.json"
+        after_help = "--file takes the whole toolkit as the interface does; the other options stand above it.\n\nExamples:\n  guildhall connections toolkits put 0192f0c1-2d3e-7abc-8def-0123456789ab pets --document openapi.json\n  guildhall connections toolkits put 0192f0c1-2d3e-7abc-8def-0123456789ab tools --url http://127.0.0.1:3001/mcp\n  guildhall connections toolkits put 0192f0c1-2d3e-7abc-8def-0123456789ab pets --file pets.json"
     )]
     Put(Box<Put>),
     /// Removes a toolkit with its operations and secrets
     #[command(
-        after_help = "Example:\n  guildhall connectors toolkit remove 0192f0c1-2d3e-7abc-8def-0123456789ab pets"
+        after_help = "Example:\n  guildhall connections toolkits remove 0192f0c1-2d3e-7abc-8def-0123456789ab pets"
     )]
     Remove(Toolkit),
     /// The client secret with which people sign in by OAuth
@@ -61,12 +61,12 @@ pub(crate) enum ToolkitVerb {
 pub(crate) enum Credential {
     /// Saves it; it is never shown again
     #[command(
-        after_help = "The secret comes from a file, or `-` for standard input.\n\nExample:\n  pass show pets | guildhall connectors toolkit credential set 0192f0c1-2d3e-7abc-8def-0123456789ab pets --secret-file -"
+        after_help = "The secret comes from a file, or `-` for standard input.\n\nExample:\n  pass show pets | guildhall connections toolkits credential set 0192f0c1-2d3e-7abc-8def-0123456789ab pets --secret-file -"
     )]
     Set(SetCredential),
     /// Erases it
     #[command(
-        after_help = "Example:\n  guildhall connectors toolkit credential remove 0192f0c1-2d3e-7abc-8def-0123456789ab pets"
+        after_help = "Example:\n  guildhall connections toolkits credential remove 0192f0c1-2d3e-7abc-8def-0123456789ab pets"
     )]
     Remove(Toolkit),
 }
@@ -230,7 +230,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Update(ask) => {
             let body = given(json!({"label": ask.label}));
-            let body = changes(body, "connectors provider update")?;
+            let body = changes(body, "connections providers update")?;
             let answer = desk.patch(&of(&ask.provider), &body, None).await?;
             desk.output.show(&answer, &PROVIDER)
         }
@@ -298,7 +298,7 @@ fn body(ask: &Put) -> Result<Value, Failure> {
     if let Value::Object(said) = said {
         body.extend(said);
     }
-    changes(Value::Object(body), "connectors toolkit put")
+    changes(Value::Object(body), "connections toolkits put")
 }
 
 /// The JSON object of a file.
