@@ -425,28 +425,26 @@ impl Json {
         Self(Value::Object(Map::new()))
     }
 
-    /// Reads JSON of at most `values` values, where that is another bound than the usual one.
+    /// Reads JSON of at most `values` values, where the usual bound does not hold.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn of(bytes: &[u8], values: usize) -> serde_json::Result<Self> {
-        let left = Cell::new(values);
         let mut reader = serde_json::Deserializer::from_slice(bytes);
-        let value = Strict { left: &left }.deserialize(&mut reader)?;
-        reader.end()?;
-        Ok(Self(value))
+        let left = &Cell::new(values);
+        let value = Strict { left }.deserialize(&mut reader)?;
+        reader.end().map(|()| Self(value))
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let left = Cell::new(limits::JSON_VALUES_MAX);
-        Strict { left: &left }.deserialize(deserializer).map(Self)
+        let left = &Cell::new(limits::JSON_VALUES_MAX);
+        Strict { left }.deserialize(deserializer).map(Self)
     }
 }
 
-/// Reads one value, and those in it, while there are some left: a value may take hundreds of
-/// times the memory of the bytes it is written with.
+/// Reads a value while some are left: one may take hundreds of times the memory of its bytes.
 #[derive(Clone, Copy)]
 struct Strict<'a> {
     left: &'a Cell<usize>,

@@ -7,6 +7,7 @@
 //! own, which end with the connection.
 
 mod answers;
+mod checking;
 mod client;
 mod connecting;
 mod ear;
@@ -34,10 +35,11 @@ use http::HeaderValue;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub(crate) use self::connecting::during;
+pub(crate) use self::checking::during;
 pub use self::{
+    checking::{check, settled},
     client::Client,
-    connecting::{check, connect, settled},
+    connecting::connect,
     ear::{Notice, Notices, Progress},
     errors::McpError,
     forms::form,
