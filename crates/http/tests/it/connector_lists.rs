@@ -53,7 +53,7 @@ async fn a_session_lists_what_its_agent_can_reach_and_what_it_says_of_it() {
         let opened = owner.post("/api/sessions", ask).await.ok(201);
         format!("/api/sessions/{}/connections", text(&opened["id"]))
     };
-    let path = session(&ada.agent()).await;
+    let path = session(ada.agent()).await;
     let said = |on: Value| {
         let one =
             json!({"connectionId": connection, "toolkit": "rehearsal", "label": "Notes", "on": on});
@@ -67,7 +67,7 @@ async fn a_session_lists_what_its_agent_can_reach_and_what_it_says_of_it() {
     }
     let nothing = json!({"connections": []});
     assert_eq!(
-        owner.get(&session(&bob.agent()).await).await.ok(200),
+        owner.get(&session(bob.agent()).await).await.ok(200),
         nothing
     );
     ada.get(&path).await.refused(403, "OWNER_ONLY");
