@@ -10,6 +10,7 @@ mod billing;
 mod binary;
 mod browser;
 mod companion;
+mod foreign;
 mod interface;
 mod linking;
 #[cfg(feature = "real-servers")]
