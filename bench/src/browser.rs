@@ -15,7 +15,6 @@ use tokio::{
     net::{TcpListener, TcpStream},
     process::Command,
     task::JoinSet,
-    time::timeout,
 };
 use tokio_tungstenite::{
     WebSocketStream, client_async,
@@ -23,12 +22,13 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    Result,
+    Failure, Result,
     http::{Client, get, post},
     machine,
     measure::Times,
     server::{House, Server},
     table::{Amount, Row, Target},
+    waiting::{PATIENCE, patiently},
 };
 
 /// How often it is opened.
@@ -41,8 +41,6 @@ const HEADER_BYTES: usize = 24;
 const VIEWERS_MAX: usize = 4;
 /// How long an animation is looked at by one, and then by four.
 const WATCHED: Duration = Duration::from_secs(4);
-/// How long anything may take before the run is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A page that is full of words or has none, by turns with each key, and that moves on `/moving`.
 const PAGE: &str = "<!doctype html><title>bench</title>
@@ -122,6 +120,9 @@ struct Viewer {
     socket: WebSocketStream<TcpStream>,
     view: u64,
     inputs: u64,
+    /// Pictures it has had, and what was said last beside them, to tell of when nothing more comes.
+    pictures: u64,
+    last: String,
 }
 
 impl Viewer {
@@ -135,20 +136,29 @@ impl Viewer {
         );
         let stream = TcpStream::connect(server).await?;
         stream.set_nodelay(true)?;
-        let (socket, _) = client_async(request, stream).await?;
+        let joined = client_async(request, stream);
+        let (socket, _) = patiently("the browser's stream", joined).await?;
         Ok(Self {
             socket,
             view: 0,
             inputs: 0,
+            pictures: 0,
+            last: String::new(),
         })
     }
 
     async fn say(&mut self, words: &Value) -> Result<()> {
-        Ok(self.socket.send(Message::text(words.to_string())).await?)
+        let said = self.socket.send(Message::text(words.to_string()));
+        patiently("the browser's stream", said).await
     }
 
     /// Asks for the pictures of the tab that is shown, once there is one.
     async fn look(&mut self) -> Result<()> {
+        let looks = patiently("a tab to look at", self.looks()).await;
+        looks.map_err(|failure| self.told(&failure))
+    }
+
+    async fn looks(&mut self) -> Result<()> {
         loop {
             let said = self.next().await?;
             let Said::Words(state) = said else { continue };
@@ -163,9 +173,20 @@ impl Viewer {
 
     /// The next picture's bytes, which are acknowledged.
     async fn picture(&mut self) -> Result<usize> {
+        let picture = patiently("the next picture", self.next_picture()).await;
+        picture.map_err(|failure| self.told(&failure))
+    }
+
+    fn told(&self, failure: &Failure) -> Failure {
+        let (pictures, inputs, last) = (self.pictures, self.inputs, &self.last);
+        format!("{failure}, after {pictures} and {inputs} keys; said last: {last}").into()
+    }
+
+    async fn next_picture(&mut self) -> Result<usize> {
         loop {
             match self.next().await? {
                 Said::Picture { sequence, bytes } => {
+                    self.pictures += 1;
                     let view = self.view;
                     let ack = json!({"type": "ack", "viewId": view, "sequence": sequence});
                     self.say(&ack).await?;
@@ -194,10 +215,10 @@ impl Viewer {
 
     async fn next(&mut self) -> Result<Said> {
         loop {
-            let message = timeout(PATIENCE, self.socket.next()).await;
-            let message = message.map_err(|_| "the browser's stream says nothing")?;
+            let message = self.socket.next().await;
             match message.ok_or("the browser's stream ended")?? {
                 Message::Text(text) => {
+                    self.last = text.to_string();
                     return Ok(Said::Words(serde_json::from_str(text.as_str())?));
                 }
                 Message::Binary(bytes) => {
@@ -272,8 +293,7 @@ async fn bare_loads(house: &House, chromium: &Path, site: SocketAddr) -> Result<
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .status();
-        let ended = timeout(PATIENCE, ending).await;
-        let ended = ended.map_err(|_| "Chromium by itself does not end")??;
+        let ended = patiently("Chromium by itself", ending).await?;
         if !ended.success() {
             return Err(format!("Chromium by itself ended with {ended}").into());
         }
@@ -328,7 +348,7 @@ async fn cost(server: &Server, viewers: usize) -> Result<f64> {
                 viewer.picture().await?;
                 seen += 1;
             }
-            Ok::<_, crate::Failure>(seen)
+            Ok::<_, Failure>(seen)
         });
     }
     let mut most = 0;

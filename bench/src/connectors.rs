@@ -8,7 +8,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     task::JoinSet,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     measure,
     server::{House, Server},
     table::{Amount, Row, Target},
+    waiting::PATIENCE,
 };
 
 /// Services in the catalog.
@@ -25,8 +26,6 @@ const SERVICES: usize = 5;
 const OPERATIONS: usize = 1_000;
 /// What the service answers.
 const NOTE: &str = r#"{"id":"1","text":"A note of a few words."}"#;
-/// How long a connection may take to come about.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The rows about connectors.
 pub(crate) async fn measure(house: &House, scale: &Scale) -> Result<Vec<Row>> {

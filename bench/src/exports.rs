@@ -12,6 +12,7 @@ use crate::{
     http::{Client, find, get},
     server::Server,
     table::{Amount, Row, Target},
+    waiting::patiently,
 };
 
 /// Bytes after which the server's memory is looked at again.
@@ -61,7 +62,7 @@ pub(crate) async fn whole_room(
     let mut tail = Vec::new();
     // The last chunk of the transfer is empty, and nothing follows it.
     while !tail.ends_with(b"\r\n0\r\n\r\n") {
-        let read = stream.read(&mut part).await?;
+        let read = patiently("an export", stream.read(&mut part)).await?;
         if read == 0 {
             return Err("the server closed the connection within an export".into());
         }

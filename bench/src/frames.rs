@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
-use crate::{Result, http::find};
+use crate::{Result, http::find, waiting::patiently};
 
 /// How every snapshot begins on a stream.
 pub(crate) const SNAPSHOT: &[u8] = b"event: snapshot\n";
@@ -49,7 +49,8 @@ impl Frames {
             if let Some(place) = frame(&self.received, mark) {
                 return Ok(place);
             }
-            if self.stream.read_buf(&mut self.received).await? == 0 {
+            let read = self.stream.read_buf(&mut self.received);
+            if patiently("an event stream", read).await? == 0 {
                 let text = String::from_utf8_lossy(&self.received);
                 return Err(format!("a stream ended: {text}").into());
             }

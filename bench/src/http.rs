@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::Result;
+use crate::{Result, waiting::patiently};
 
 /// Bytes of an answer's head that are read at most.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
@@ -17,6 +17,8 @@ const HEAD_BYTES_MAX: usize = 64 * 1_024;
 pub(crate) struct Client {
     stream: TcpStream,
     received: Vec<u8>,
+    /// The first line of what was asked last, to tell of when no answer comes.
+    asked: String,
 }
 
 /// An answer, held by the client until it asks again.
@@ -35,6 +37,7 @@ impl Client {
         Ok(Self {
             stream,
             received: Vec::with_capacity(8 * 1_024),
+            asked: String::new(),
         })
     }
 
@@ -50,7 +53,11 @@ impl Client {
     /// Sends `request` whole and reads the answer whole.
     pub(crate) async fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
         self.received.clear();
-        self.stream.write_all(request).await?;
+        self.asked.clear();
+        let line = request.split(|byte| *byte == b'\r').next();
+        let line = String::from_utf8_lossy(line.unwrap_or_default());
+        self.asked.push_str(&line);
+        patiently(&self.asked, self.stream.write_all(request)).await?;
         let (head_len, head) = loop {
             self.read_more().await?;
             if let Some(head_len) = find(&self.received, b"\r\n\r\n").map(|at| at + 4) {
@@ -123,8 +130,9 @@ impl Client {
     }
 
     async fn read_more(&mut self) -> Result<()> {
-        match self.stream.read_buf(&mut self.received).await? {
-            0 => Err("the server closed a connection".into()),
+        let read = self.stream.read_buf(&mut self.received);
+        match patiently(&self.asked, read).await? {
+            0 => Err(format!("{}: the server closed the connection", self.asked).into()),
             _ => Ok(()),
         }
     }

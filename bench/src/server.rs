@@ -5,13 +5,14 @@ use std::{
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
 use guildhall_world::chromium::can_be_sandboxed;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::Result;
+use crate::{Result, waiting::PATIENCE};
 
 /// What the server prints before its address.
 const READY_LINE: &str = "guildhall runs at http://";
@@ -93,11 +94,16 @@ impl House {
         let output = child.stdout.take().ok_or("the server has no output")?;
         let mut server = Server {
             child,
-            output: BufReader::new(output),
+            output: None,
             address: ([127, 0, 0, 1], 0).into(),
             ready_after: Duration::ZERO,
         };
-        server.address = server.read_address()?;
+        // In a thread of its own, because reading a pipe has no limit.
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || tell.send(read_address(BufReader::new(output))));
+        let told = told.recv_timeout(START_MAX);
+        let (output, address) = told.map_err(|_| "the server does not say where it listens")??;
+        (server.output, server.address) = (Some(output), address);
         while !is_ready(server.address).unwrap_or(false) {
             if began.elapsed() > START_MAX {
                 return Err("the server did not become ready".into());
@@ -113,7 +119,7 @@ impl House {
 pub(crate) struct Server {
     child: Child,
     /// Kept, because a program whose output is closed may stop at its next line.
-    output: BufReader<ChildStdout>,
+    output: Option<BufReader<ChildStdout>>,
     /// Where it listens.
     pub(crate) address: SocketAddr,
     /// From the start of the process to the first good answer of `/readyz`.
@@ -141,21 +147,15 @@ impl Server {
     pub(crate) fn stop(mut self) -> Result<()> {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(id.ok_or("the server has no process id")?, Signal::TERM)?;
-        match self.child.wait()? {
-            status if status.success() => Ok(()),
-            status => Err(format!("the server ended with {status}").into()),
-        }
-    }
-
-    fn read_address(&mut self) -> Result<SocketAddr> {
-        let mut line = String::new();
-        while self.output.read_line(&mut line)? > 0 {
-            if let Some(address) = line.trim().strip_prefix(READY_LINE) {
-                return Ok(address.parse()?);
+        let began = Instant::now();
+        loop {
+            match self.child.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(format!("the server ended with {status}").into()),
+                None if began.elapsed() > PATIENCE => return Err("the server does not stop".into()),
+                None => std::thread::yield_now(),
             }
-            line.clear();
         }
-        Err("the server ended before it was ready".into())
     }
 }
 
@@ -165,6 +165,21 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Reads what the server prints until it says where it listens; hands the rest over.
+fn read_address(
+    mut output: BufReader<ChildStdout>,
+) -> Result<(BufReader<ChildStdout>, SocketAddr)> {
+    let mut line = String::new();
+    while output.read_line(&mut line)? > 0 {
+        if let Some(address) = line.trim().strip_prefix(READY_LINE) {
+            let address = address.parse()?;
+            return Ok((output, address));
+        }
+        line.clear();
+    }
+    Err("the server ended before it was ready".into())
 }
 
 fn is_ready(server: SocketAddr) -> Result<bool> {

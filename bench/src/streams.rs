@@ -3,7 +3,7 @@
 use std::{
     io::Write,
     net::{Ipv4Addr, SocketAddr, TcpListener as StdListener, TcpStream as StdStream},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use guildhall_domain::ids::RoomId;
@@ -12,7 +12,6 @@ use tokio::{
     net::TcpStream,
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinSet,
-    time::timeout,
 };
 
 use crate::{
@@ -23,12 +22,11 @@ use crate::{
     measure::Times,
     server::Server,
     table::{Amount, Row, Target},
+    waiting::patiently,
 };
 
 /// Entries sent, one after the other.
 const ENTRIES: u32 = 20;
-/// How long the last stream may take before the run is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How every new entry begins on a stream.
 const ENTRY: &[u8] = b"event: entry_added\n";
@@ -157,10 +155,7 @@ impl Crowd {
             }
             Ok::<_, Failure>(last)
         };
-        match timeout(PATIENCE, all).await {
-            Ok(last) => last,
-            Err(_) => Err("not every stream has the entry".into()),
-        }
+        patiently("the last stream's entry", all).await
     }
 
     async fn leave(mut self) {

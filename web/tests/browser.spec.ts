@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { address, control, go, headless, isShown, more, now, opened, picture, press, processes, showsSite, site, tab, tabs } from './browser';
+import { address, control, go, headless, isNew, isShown, more, now, opened, picture, press, processes, showsSite, site, tab, tabs } from './browser';
 import { expect, test } from './house';
 import { expectAccessible, looks } from './looks';
 
@@ -144,6 +144,9 @@ test('fingers press and scroll, and a keyboard can be called', async ({ house, b
   await page.goto(`${house.url}/browser`);
   await expect(tab(page, 'ready')).toBeVisible();
   await isShown(page);
+  // The page gets the size of the phone, and only then its parts stand where they are pressed.
+  await expect.poll(async () => (await picture(page).boundingBox())!.height).toBeGreaterThan(300);
+  await isNew(page);
   await picture(page).tap({ position: { x: 100, y: 50 } });
   await expect(tab(page, 'pressed')).toBeVisible();
   // A finger on the field brings no keyboard by itself: the page may not want one.

@@ -123,8 +123,14 @@ const isRed = ([red = 0, green = 0, blue = 0]: number[]): boolean => red > 150 &
 /** There is a picture, whatever it shows. */
 export const isShown = (page: Page): Promise<void> => expect.poll(async () => (await colourAt(page, 0, 0)).length, { timeout: 30_000 }).toBe(3);
 
+/** The picture is one of the page that is there now, as a person sees before pressing. */
+export const isNew = (page: Page): Promise<void> => expect(picture(page)).toHaveAttribute('aria-busy', 'false');
+
 /** Presses at a place of the page. */
-export const press = (page: Page, x: number, y: number, how: { button?: 'right'; clickCount?: number } = {}): Promise<void> => picture(page).click({ position: { x, y }, ...how });
+export async function press(page: Page, x: number, y: number, how: { button?: 'right'; clickCount?: number } = {}): Promise<void> {
+  await isNew(page);
+  await picture(page).click({ position: { x, y }, ...how });
+}
 
 type Process = { pid: number; parent: number; words: string[] };
 

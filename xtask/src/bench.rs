@@ -13,7 +13,7 @@ const GENERATOR: &str = "guildhall-bench";
 /// Measures every row of docs/benchmarks.md.
 ///
 /// `--quick` shrinks the work for a first look and leaves the `dist` build out; `--json` prints
-/// the table as one line of JSON, the last one.
+/// the table as one line of JSON, the last one; `--only` and a name measure one group of rows.
 ///
 /// # Errors
 /// The step that failed, in one sentence; a target that is not reached is no error.
@@ -28,6 +28,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     generator.arg("--folder").arg(folder);
     if let Some(nginx) = tools::nginx() {
         generator.arg("--nginx").arg(nginx);
+    }
+    if let Some(only) = &options.only {
+        generator.arg("--only").arg(only);
     }
     if options.is_quick {
         generator.arg("--quick");
@@ -49,17 +52,26 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 struct Options {
     is_quick: bool,
     is_json: bool,
+    /// The one group of rows, whose names the generator knows.
+    only: Option<String>,
 }
 
 impl Options {
     fn read(arguments: &[String]) -> Result<Self> {
         let mut options = Self::default();
-        for argument in arguments {
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
             match argument.as_str() {
+                "--only" => {
+                    let name = arguments.next().cloned();
+                    options.only = Some(name.ok_or_else(|| Failure::new("--only names no rows"))?);
+                }
                 "--quick" => options.is_quick = true,
                 "--json" => options.is_json = true,
                 other => {
-                    let why = format!("`cargo xtask bench` takes --quick and --json, not {other}");
+                    let why = format!(
+                        "`cargo xtask bench` takes --quick, --json and --only, not {other}"
+                    );
                     return Err(Failure::new(why));
                 }
             }
@@ -77,10 +89,12 @@ mod tests {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let options = Options::read(&words("--quick --json")).unwrap();
         assert!(options.is_quick && options.is_json);
+        let options = Options::read(&words("--only browser")).unwrap();
+        assert_eq!(options.only.as_deref(), Some("browser"));
         let failure = Options::read(&words("--fast")).unwrap_err();
         assert_eq!(
             failure.to_string(),
-            "`cargo xtask bench` takes --quick and --json, not --fast"
+            "`cargo xtask bench` takes --quick, --json and --only, not --fast"
         );
     }
 }

@@ -12,7 +12,7 @@ function drained(queue: InputQueue): InputStep[][] {
   const messages: InputStep[][] = [];
   for (let next = queue.take(); next; next = queue.take()) {
     messages.push(next.steps);
-    queue.done(next.id);
+    queue.done(next.id, '');
   }
   return messages;
 }
@@ -33,7 +33,7 @@ test('it is idle when everything was answered, or will not be', () => {
   expect(queue.isIdle).toBe(false);
   const message = queue.take();
   expect(queue.isIdle).toBe(false);
-  queue.done(message?.id ?? 0);
+  queue.done(message?.id ?? 0, '');
   expect(queue.isIdle).toBe(true);
   queue.push([key('b')]);
   queue.clear();
@@ -62,7 +62,7 @@ test('four messages are under way at a time, and each answer makes room for one'
   }
   expect(ids).toHaveLength(4);
   expect(new Set(ids).size).toBe(4);
-  queue.done(ids[0]!);
+  queue.done(ids[0]!, '');
   expect(queue.take()?.steps).toEqual([key('4'), key('5')]);
   expect(queue.take()).toBeNull();
 });
@@ -94,4 +94,54 @@ test('what was meant for another page is forgotten', () => {
   expect(queue.take()).toBeNull();
   queue.push([key('new')]);
   expect(queue.take()?.steps).toEqual([key('new')]);
+});
+
+const press: InputStep = { type: 'mouseDown', x: 1, y: 1, button: 'left' };
+const sent = (queue: InputQueue, ...steps: InputStep[]): number => {
+  queue.push(steps);
+  return queue.take()!.id;
+};
+
+test('a press that came too late is told, whether it was on its way, waited, or had no page', () => {
+  const onItsWay = new InputQueue();
+  const id = sent(onItsWay, press);
+  onItsWay.turn();
+  expect(onItsWay.code).toBe('');
+  onItsWay.done(id, 'STALE');
+  expect(onItsWay.code).toBe('STALE');
+
+  const waiting = new InputQueue();
+  for (let at = 0; at < 4; at += 1) sent(waiting, key(String(at)));
+  waiting.push([press]);
+  expect(waiting.take()).toBeNull();
+  waiting.turn();
+  expect(waiting.code).toBe('STALE');
+
+  const between = new InputQueue();
+  between.miss([move(1), press]);
+  expect(between.code).toBe('STALE');
+});
+
+test('what merely moved is not missed', () => {
+  const queue = new InputQueue();
+  const up: InputStep = { type: 'mouseUp', x: 1, y: 1, button: 'left' };
+  const id = sent(queue, move(1), up);
+  queue.push([wheel(3)]);
+  queue.miss([move(2)]);
+  queue.turn();
+  queue.done(id, 'STALE');
+  expect(queue.code).toBe('');
+});
+
+test('a refusal stands until something later was done', () => {
+  const queue = new InputQueue();
+  const before = sent(queue, press);
+  queue.turn();
+  queue.miss([key('a')]);
+  queue.done(before, '');
+  expect(queue.code).toBe('STALE');
+  queue.done(sent(queue, move(1)), '');
+  expect(queue.code).toBe('STALE');
+  queue.done(sent(queue, press), '');
+  expect(queue.code).toBe('');
 });

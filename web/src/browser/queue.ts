@@ -1,5 +1,5 @@
 /**
- * Steps on their way to the page. Pure.
+ * Steps on their way to the page, and what is told of those that do not get there. Pure.
  * A few messages are under way at a time; what the mouse did meanwhile is one move, not a hundred.
  */
 
@@ -16,12 +16,26 @@ export const WAITING_MAX = 2_048;
 
 export class InputQueue {
   #waiting: InputStep[] = [];
-  #underWay = new Set<number>();
+  /** Messages without an answer, and whether each is more than a movement. */
+  #underWay = new Map<number, boolean>();
+  /** The same of views before this one. */
+  #late = new Map<number, boolean>();
   #nextId = 1;
+  #code = '';
+  /** The message that the refusal came after: what was done before it does not take it back. */
+  #refusedAt = 0;
+
+  /** Code of what was refused last; `''` once something later was done. */
+  get code(): string {
+    return this.#code;
+  }
 
   /** Adds steps; false when there are so many that these were dropped, all of them. */
   push(steps: InputStep[]): boolean {
-    if (this.#waiting.length + steps.length > WAITING_MAX) return false;
+    if (this.#waiting.length + steps.length > WAITING_MAX) {
+      this.#refuse('INPUT_QUEUE_FULL');
+      return false;
+    }
     for (const step of steps) this.#add(step);
     return true;
   }
@@ -48,13 +62,29 @@ export class InputQueue {
       count += 1;
     }
     const id = this.#nextId++;
-    this.#underWay.add(id);
-    return { id, steps: this.#waiting.splice(0, count) };
+    const steps = this.#waiting.splice(0, count);
+    this.#underWay.set(id, steps.some(isDeed));
+    return { id, steps };
   }
 
-  /** A message was answered. */
-  done(id: number): void {
+  /** A message was answered: with a code where it was refused, with `''` where it was done. */
+  done(id: number, code: string): void {
+    const deed = this.#underWay.get(id) ?? this.#late.get(id) ?? false;
     this.#underWay.delete(id);
+    this.#late.delete(id);
+    // A movement in a page that is gone is nobody's loss.
+    if (code !== '' && (deed || code !== 'STALE')) this.#refuse(code);
+    else if (code === '' && deed && id >= this.#refusedAt) this.#code = '';
+  }
+
+  /** These steps were made on a picture whose page is gone. */
+  miss(steps: InputStep[]): void {
+    if (steps.some(isDeed)) this.#refuse('STALE');
+  }
+
+  #refuse(code: string): void {
+    this.#code = code;
+    this.#refusedAt = this.#nextId;
   }
 
   /** True while nothing waits and everything sent was answered. */
@@ -62,12 +92,23 @@ export class InputQueue {
     return this.#waiting.length === 0 && this.#underWay.size === 0;
   }
 
-  /** Another page, or another connection: what was meant for the old one is not done to the new one. */
+  /** Another page: what was meant for the one before is not done to it, and that is told. */
+  turn(): void {
+    for (const [id, deed] of this.#underWay) this.#late.set(id, deed);
+    this.#underWay.clear();
+    this.miss(this.#waiting.splice(0));
+  }
+
+  /** Another connection, which answers nothing that was said on the one before. */
   clear(): void {
     this.#waiting = [];
     this.#underWay.clear();
+    this.#late.clear();
   }
 }
+
+/** True for what a person misses when it is not done: they press or type, and do not merely point. */
+const isDeed = ({ type }: InputStep): boolean => type === 'click' || type === 'mouseDown' || type === 'keyDown' || type === 'text';
 
 type Wheel = Extract<InputStep, { type: 'wheel' }>;
 

@@ -34,6 +34,8 @@ export class Viewing {
   page = $state.raw<Size | null>(null);
   /** Where the agent acts at this moment. */
   cursor = $state.raw<(Place & { action: string }) | null>(null);
+  /** The picture that stands there is of the page before: nothing is done by it. */
+  old = $state(false);
   /** Code of what the last input was refused with; `''` when it was taken. */
   code = $state('');
 
@@ -120,6 +122,7 @@ export class Viewing {
   #forget(): void {
     this.#order.end();
     this.#queue.clear();
+    this.old = false;
     this.#said = '';
     this.#tellWaiting();
   }
@@ -165,13 +168,13 @@ export class Viewing {
   /** Does these steps in the page that is seen; false when none is, or it does not keep up. */
   input(steps: InputStep[]): boolean {
     if (steps.length === 0) return true;
-    if (this.line !== 'live' || this.#order.seen === null) return false;
-    if (!this.#queue.push(steps)) {
-      this.code = 'INPUT_QUEUE_FULL';
-      return false;
-    }
-    this.#send();
-    return true;
+    // That the line is down is told by itself.
+    if (this.line !== 'live') return false;
+    if (this.#order.seen === null) this.#queue.miss(steps);
+    const taken = this.#order.seen !== null && this.#queue.push(steps);
+    this.code = this.#queue.code;
+    if (taken) this.#send();
+    return taken;
   }
 
   #send(): void {
@@ -184,14 +187,15 @@ export class Viewing {
     switch (told.type) {
       case 'view':
         this.#order.begin(told.viewId);
-        this.#queue.clear();
+        this.#queue.turn();
+        this.code = this.#queue.code;
+        this.old = this.page !== null;
         this.#tellWaiting();
         this.cursor = null;
         break;
       case 'inputResult':
-        this.#queue.done(told.id);
-        // A page that has changed meanwhile is seen to have changed.
-        this.code = told.ok || told.code === 'STALE' ? '' : told.code;
+        this.#queue.done(told.id, told.ok ? '' : told.code);
+        this.code = this.#queue.code;
         this.#send();
         this.#tellWaiting();
         break;
@@ -222,6 +226,7 @@ export class Viewing {
   #paint(picture: Picture, bitmap: ImageBitmap): void {
     const canvas = this.#canvas;
     if (!canvas || !this.#order.draws(picture)) return;
+    this.old = false;
     // A new size empties a canvas, so it is set only where it is another one.
     if (canvas.width !== bitmap.width) canvas.width = bitmap.width;
     if (canvas.height !== bitmap.height) canvas.height = bitmap.height;

@@ -99,7 +99,7 @@ const texts: Record<string, string> = {
   NOT_CONNECTED: 'The browser is not open. Open it first.',
   BUSY: 'The browser is being opened, closed or fetched. Try again in a moment.',
   PROFILE_IN_USE: 'Another browser uses this profile. Close that one first.',
-  STALE: 'The page changed meanwhile; nothing was done.',
+  STALE: 'The page changed meanwhile, and nothing was done. Look, and do it again.',
   WRONG_MODE: 'The browser is a window of its own: use it there.',
   TAB_LIMIT: 'There are as many tabs as there may be. Close one first.',
   DIALOG_OPEN: 'The page asks something first. Answer that, then go on.',

@@ -6,7 +6,7 @@ use guildhall_domain::{
 };
 use guildhall_world::chromium::{BrowserError, Chromium, Frame};
 
-use super::{cinema::ViewAsk, typing::Waits};
+use super::{cinema::ViewAsk, film::Change, typing::Waits};
 
 /// What came of a job.
 pub(super) enum Done {
@@ -95,17 +95,12 @@ pub(super) async fn measure(chromium: Chromium, tab: TabId) -> Done {
 }
 
 /// Films what is wanted instead of what was filmed.
-pub(super) async fn film(
-    chromium: Chromium,
-    id: ConnectionId,
-    before: Option<ViewAsk>,
-    wanted: Option<ViewAsk>,
-) -> Done {
-    if let Some(before) = before {
+pub(super) async fn film(chromium: Chromium, id: ConnectionId, change: Change) -> Done {
+    if let Some(before) = change.before {
         // A tab that is gone is filmed no more.
         let _ = chromium.stop_filming(before.tab).await;
     }
-    let filmed = match wanted {
+    let filmed = match change.wanted {
         None => Ok(None),
         Some(ask) => match chromium.film(ask.tab, ask.width, ask.height).await {
             Ok(()) => Ok(Some(ask)),

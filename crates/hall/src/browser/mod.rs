@@ -9,6 +9,7 @@ mod agents;
 mod asks;
 mod cinema;
 mod driving;
+mod film;
 mod jobs;
 mod starting;
 mod tools;

@@ -140,7 +140,7 @@ async fn speak(
                 Some(Ok(Message::Binary(_))) => return Some(POLICY),
                 Some(Ok(Message::Close(_))) | None => return None,
                 // It ends the connection itself; the code is for who still reads.
-                Some(Err(error)) => return is_too_long(&error).then_some(TOO_BIG),
+                Some(Err(error)) => return is_too_long(error).then_some(TOO_BIG),
             },
             _ = pings.tick() => {
                 if std::mem::replace(&mut is_unanswered, true) {
@@ -163,8 +163,11 @@ async fn stopped(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
-fn is_too_long(error: &axum::Error) -> bool {
-    error.to_string().contains("too long")
+/// Whether a message was longer than any may be, by the type of the library beneath axum: it has
+/// to be of the version that axum has.
+fn is_too_long(error: axum::Error) -> bool {
+    let error = error.into_inner().downcast::<tungstenite::Error>();
+    error.is_ok_and(|error| matches!(*error, tungstenite::Error::Capacity(_)))
 }
 
 /// Does what a viewer says; false for nonsense.
@@ -181,7 +184,7 @@ async fn hear(typist: &Typist, text: &str) -> bool {
             let view = tab.map(|tab| (tab, max_width, max_height));
             typist.view(view).await;
         }
-        Ok(ViewerSays::Ack { sequence, .. }) => typist.seen(sequence).await,
+        Ok(ViewerSays::Ack { sequence }) => typist.seen(sequence).await,
         Ok(ViewerSays::Input { id, view, steps }) => typist.input(id, view, steps).await,
         Ok(ViewerSays::Nonsense) | Err(_) => return false,
     }

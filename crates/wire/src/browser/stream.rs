@@ -18,10 +18,8 @@ pub enum ViewerSays {
         /// Pixels at most, 1 to 4096.
         max_height: u32,
     },
-    /// It has seen a picture.
+    /// It has seen a picture, whose number no other one has, in whichever view.
     Ack {
-        /// Of which view.
-        view: u32,
         /// Which.
         sequence: u32,
     },
@@ -71,10 +69,12 @@ impl Ask for ViewerSays {
                     max_height,
                 }
             }
-            Some(Says::Ack) => Self::Ack {
-                view: fields.number("viewId"),
-                sequence: fields.number("sequence"),
-            },
+            Some(Says::Ack) => {
+                // It must be a number as everywhere, and says nothing that the other does not.
+                let _: u32 = fields.number("viewId");
+                let sequence = fields.number("sequence");
+                Self::Ack { sequence }
+            }
             Some(Says::Input) => Self::Input {
                 id: fields.number("id"),
                 view: fields.number("viewId"),

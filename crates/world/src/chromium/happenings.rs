@@ -111,6 +111,26 @@ struct Waiting {
     is_over: bool,
 }
 
+impl Waiting {
+    /// Puts a newer happening where an older one stood; a picture or a document at the end, so
+    /// that no picture gets before the document it shows, nor stays behind one it does not show.
+    /// Answers the picture that is replaced.
+    fn replace(&mut self, at: usize, newer: Happening) -> Option<Frame> {
+        if matches!(newer, Happening::Frame(_) | Happening::NewDocument(_)) {
+            let older = self.happenings.remove(at);
+            self.happenings.push_back(newer);
+            return match older {
+                Some(Happening::Frame(frame)) => Some(frame),
+                _ => None,
+            };
+        }
+        if let Some(older) = self.happenings.get_mut(at) {
+            *older = newer;
+        }
+        None
+    }
+}
+
 impl Mailbox {
     /// Tells something, and waits for room. Answers the picture that this one replaces.
     pub(super) async fn tell(&self, happening: Happening) -> Option<Frame> {
@@ -121,14 +141,10 @@ impl Mailbox {
                 if waiting.is_over {
                     return None;
                 }
-                let older = waiting.happenings.iter_mut();
-                if let Some(older) = older.rev().find(|older| is_replaced(older, &happening)) {
-                    let older = std::mem::replace(older, happening);
+                let mut older = waiting.happenings.iter();
+                if let Some(at) = older.rposition(|older| is_replaced(older, &happening)) {
                     self.news.notify_one();
-                    return match older {
-                        Happening::Frame(frame) => Some(frame),
-                        _ => None,
-                    };
+                    return waiting.replace(at, happening);
                 }
                 if waiting.happenings.len() < WAITING_MAX {
                     waiting.happenings.push_back(happening);
@@ -193,6 +209,35 @@ mod tests {
         assert_eq!(happenings.next().await, Some(changed(1, "9999")));
         assert_eq!(happenings.next().await, Some(changed(2, "other")));
         assert_eq!(happenings.next().await, None);
+    }
+
+    fn frame(number: i64) -> Happening {
+        Happening::Frame(Frame {
+            tab: tab(1),
+            jpeg: Bytes::from_static(b"jpeg"),
+            width: 1,
+            height: 1,
+            number,
+        })
+    }
+
+    #[tokio::test]
+    async fn a_picture_stays_behind_the_document_it_shows() {
+        let mailbox = Arc::new(Mailbox::default());
+        let mut happenings = Happenings(Arc::clone(&mailbox));
+        let document = Happening::NewDocument(tab(1));
+        mailbox.tell(frame(1)).await;
+        mailbox.tell(document.clone()).await;
+        let replaced = mailbox.tell(frame(2)).await;
+        assert_eq!(replaced.map(Happening::Frame), Some(frame(1)));
+        assert_eq!(happenings.next().await, Some(document.clone()));
+        assert_eq!(happenings.next().await, Some(frame(2)));
+        // One of the document before does not count as one of the next.
+        mailbox.tell(document.clone()).await;
+        mailbox.tell(frame(3)).await;
+        assert_eq!(mailbox.tell(document.clone()).await, None);
+        assert_eq!(happenings.next().await, Some(frame(3)));
+        assert_eq!(happenings.next().await, Some(document));
     }
 
     #[tokio::test]

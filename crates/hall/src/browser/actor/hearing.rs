@@ -90,6 +90,7 @@ impl Actor {
 
     /// What people meant for the document before never reaches this one.
     fn document_came(&mut self, tab: TabId) {
+        self.film.renew(tab);
         for waits in self.typing.forget_words(tab) {
             self.say_typed(waits, Err(Refusal::BrowserStale.into()));
         }
@@ -143,20 +144,16 @@ impl Actor {
     pub(super) fn direct(&mut self) {
         let is_embedded = self.machine.connected().is_ok() && !self.is_window();
         let wanted = self.cinema.wanted().filter(|_| is_embedded);
-        let is_hopeless = wanted.is_some() && wanted == self.unfilmable;
-        if self.is_film_changing || wanted == self.film || is_hopeless {
-            return;
-        }
         let Some(id) = self.process.as_ref().map(|process| process.id) else {
             return;
         };
-        self.unfilmable = None;
-        self.is_film_changing = true;
-        if let Some(wanted) = wanted {
+        let Some(change) = self.film.change(wanted, Instant::now()) else {
+            return;
+        };
+        if let Some(wanted) = change.wanted {
             // Only what is shown can be filmed.
             let _ = self.tabs.select(wanted.tab);
         }
-        let before = self.film;
-        self.have(|chromium| jobs::film(chromium, id, before, wanted).boxed());
+        self.have(|chromium| jobs::film(chromium, id, change).boxed());
     }
 }

@@ -78,7 +78,7 @@ impl Actor {
         self.catch_up();
         let process = self.process.take();
         (self.alarms.kill, self.alarms.ping) = (None, None);
-        self.film = None;
+        self.film.end();
         let is_meant = process.is_some_and(|one| self.machine.connection() == Some(one.id));
         let is_told = self.machine.status() == Status::Failed;
         let code = ended.filter(|ended| !ended.is_garbage);
@@ -121,6 +121,7 @@ impl Actor {
             self.alarms.kill,
             self.alarms.ping,
             self.alarms.lonely.map(|since| since + idle),
+            self.film.next_try(),
             control,
         ]
         .into_iter()
@@ -214,12 +215,9 @@ impl Actor {
                 }
             }
             Done::Filmed(of, filmed) => {
-                self.is_film_changing = false;
                 let is_present = self.process.as_ref().map(|process| process.id) == Some(of);
-                match filmed {
-                    Ok(film) => self.film = film.filter(|_| is_present),
-                    Err(ask) => (self.film, self.unfilmable) = (None, Some(ask)),
-                }
+                let filmed = if is_present { filmed } else { Ok(None) };
+                self.film.changed(filmed, Instant::now());
             }
             Done::Typed(tab, waits, answer) => {
                 if self.tabs.get(tab).is_ok() {
