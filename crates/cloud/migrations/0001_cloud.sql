@@ -41,6 +41,7 @@ CREATE TABLE instances (
   id TEXT PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES accounts (id),
   key_digest BLOB NOT NULL UNIQUE,
+  device_digest BLOB NOT NULL UNIQUE, -- of the device code it was issued for
   name TEXT NOT NULL,
   platform TEXT NOT NULL,
   version TEXT NOT NULL,

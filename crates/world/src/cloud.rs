@@ -124,11 +124,12 @@ impl Service {
         Self { url, outgoing }
     }
 
-    /// Asks for a code that a person types in a browser.
+    /// Asks for a code that a person types in a browser; `name` is what people call this
+    /// instance.
     ///
     /// # Errors
     /// [`Unanswered::Unreachable`], [`Unanswered::Invalid`].
-    pub async fn begin(&self, now: Moment) -> Result<(Code, Pace, Device), Unanswered> {
+    pub async fn begin(&self, name: &str, now: Moment) -> Result<(Code, Pace, Device), Unanswered> {
         let talk = self.talk().await?;
         let authority = Authority::Issuer(self.url.as_url());
         let asker = Asker {
@@ -139,8 +140,9 @@ impl Service {
         };
         let scopes = [SCOPE.to_owned()];
         let arranging = talk.arrange(authority, (None, &scopes), asker);
-        let (arranged, _) = arranging.await.map_err(unanswered)?;
-        let told = talk.ask_device(&arranged).await.map_err(unanswered)?;
+        let (arranged, _) = arranging.await.map_err(|why| unanswered(&why))?;
+        let told = talk.ask_device(&arranged, &[("name", name)]).await;
+        let told = told.map_err(|why| unanswered(&why))?;
         let uri = self.fit(&told.verification_uri)?;
         let complete = told.verification_uri_complete.as_deref();
         let complete = complete.map(|text| self.fit(text)).transpose()?;
@@ -361,9 +363,9 @@ fn of_failure(why: Failure) -> Unanswered {
     }
 }
 
-fn unanswered(why: NotArranged) -> Unanswered {
+fn unanswered(why: &NotArranged) -> Unanswered {
     match why {
-        NotArranged::NotSent(why) => of_failure(why),
+        NotArranged::NotSent(why) => of_failure(*why),
         NotArranged::Lost => Unanswered::Unreachable,
         NotArranged::Refused(_) => Unanswered::Invalid,
     }

@@ -41,6 +41,8 @@ test('the first place that cannot be sent is named', () => {
   expect(fieldOf('mcp', {})).toBe('url');
   expect(fieldOf('openapi', { authKind: 'api-key', keyName: '' })).toBe('keyName');
   expect(fieldOf('openapi', { authKind: 'oauth2' })).toBe('issuer');
+  expect(fieldOf('mcp', { url: 'https://a/mcp', authKind: 'oauth2' })).toBe('');
+  expect(fieldOf('mcp', { url: 'https://a/mcp', authKind: 'oauth2', tokenUrl: 'https://a/t' })).toBe('issuer');
   expect(fieldOf('openapi', { authKind: 'oauth2', tokenUrl: 'https://a/t' })).toBe('issuer');
   expect(fieldOf('openapi', { authKind: 'oauth2', flow: 'device_code', tokenUrl: 'https://a/t', authorizationUrl: 'https://a/a' })).toBe('issuer');
   expect(fieldOf('openapi', { authKind: 'oauth2', tokenUrl: 'https://a/t', authorizationUrl: 'https://a/a' })).toBe('');

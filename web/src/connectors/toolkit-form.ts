@@ -112,7 +112,7 @@ export function bodyOf(type: NewProviderType, form: ToolkitForm): Read<PutToolki
   if (!SLUG.test(form.slug)) return wrong('slug', 'Lower-case letters, digits and hyphens; a letter or digit first; 64 at most.');
   const source = type === 'openapi' ? openapiSource(form) : mcpSource(form);
   if (!source.ok) return source;
-  const auth = authOf(form);
+  const auth = authOf(form, type === 'mcp');
   if (!auth.ok) return auth;
   const overrides = overridesOf(form.overrides);
   if (!overrides.ok) return overrides;
@@ -155,14 +155,17 @@ function openapiSource(form: ToolkitForm): Read<Pick<PutToolkit, 'document' | 'd
 const mcpSource = ({ url }: ToolkitForm): Read<Pick<PutToolkit, 'url'>> =>
   url.trim() === '' ? wrong('url', 'Name the address of the MCP server.') : { ok: true, value: { url: url.trim() } };
 
-function authOf(form: ToolkitForm): Read<Auth> {
+function authOf(form: ToolkitForm, isMcp: boolean): Read<Auth> {
   if (form.authKind === 'none') return { ok: true, value: { kind: 'none' } };
   if (form.authKind === 'api-key') {
     if (form.keyName.trim() === '') return wrong('keyName', 'Name the header or parameter.');
     return { ok: true, value: { kind: 'api-key', in: form.keyIn, name: form.keyName.trim(), prefix: form.keyPrefix } };
   }
   const address = form.flow === 'device_code' ? form.deviceUrl : form.authorizationUrl;
-  if (form.issuer.trim() === '' && (form.tokenUrl.trim() === '' || address.trim() === '')) {
+  const says = [form.issuer, form.tokenUrl, address].map((one) => one.trim() !== '');
+  // An MCP server says itself where one signs in.
+  const isTold = isMcp && !says.includes(true);
+  if (!says[0] && !(says[1] && says[2]) && !isTold) {
     return wrong('issuer', 'Name the issuer, or the addresses below.');
   }
   const named = (value: string, name: string) => (value.trim() === '' ? {} : { [name]: value.trim() });

@@ -74,7 +74,8 @@ pub fn add(tx: &Transaction<'_>, device: &NewDevice) -> Result<bool> {
 }
 
 /// Answers a device that asks for its key, and issues it in the same transaction: `key` is the
-/// digest of the key that is handed out then.
+/// digest of the key that is handed out then. A key whose answer was lost, so that it is asked
+/// for again and was never used, counts no more (as RFC 6749 §4.1.2 has it for codes).
 ///
 /// # Errors
 /// Of the engine.
@@ -95,8 +96,12 @@ pub fn poll(
         return Ok(Polled::InvalidGrant);
     };
     let polled = device.poll(now);
+    if device.state == State::Issued {
+        instances::revoke_unused(tx, device_digest)?;
+    }
     if let Polled::Issue(account) = polled {
-        instances::add(tx, InstanceId::mint(), account, key, &name, now)?;
+        let digests = (key, device_digest);
+        instances::add(tx, InstanceId::mint(), account, digests, &name, now)?;
         let sql = "UPDATE devices SET state = 'issued' WHERE device_digest = $1";
         tx.execute(sql, params![device_digest])?;
     }

@@ -18,7 +18,7 @@ pub struct Instance {
     pub account_label: String,
 }
 
-/// Notes an instance with the digest of its key.
+/// Notes an instance with the digests of its key and of the device code it was issued for.
 ///
 /// # Errors
 /// Of the engine.
@@ -26,15 +26,26 @@ pub fn add(
     tx: &Transaction<'_>,
     id: InstanceId,
     account: AccountId,
-    key: Digest,
+    (key, device): (Digest, Digest),
     name: &str,
     now: Moment,
 ) -> Result<()> {
     tx.execute(
-        "INSERT INTO instances (id, account_id, key_digest, name, platform, version, created_at)
-         VALUES ($1, $2, $3, $4, '', '', $5)",
-        params![id, account, key, name, now.as_millis()],
+        "INSERT INTO instances (id, account_id, key_digest, device_digest, name, platform,
+            version, created_at) VALUES ($1, $2, $3, $4, $5, '', '', $6)",
+        params![id, account, key, device, name, now.as_millis()],
     )?;
+    Ok(())
+}
+
+/// Forgets the instance whose key was issued for this device code and never used: whoever asks
+/// again did not get it.
+///
+/// # Errors
+/// Of the engine.
+pub fn revoke_unused(tx: &Transaction<'_>, device: Digest) -> Result<()> {
+    let sql = "DELETE FROM instances WHERE device_digest = $1 AND last_seen_at IS NULL";
+    tx.execute(sql, params![device])?;
     Ok(())
 }
 

@@ -186,8 +186,6 @@ async fn a_killed_service_goes_on_where_it_was_and_issues_no_second_key() {
     running.end(Signal::KILL).await;
 
     let running = Running::start(&data).await;
-    let poll = running.form("/oauth/token", &token_fields(&device)).await;
-    poll.error(400, "invalid_grant");
     let body = r#"{"name": "workshop", "platform": "linux", "version": "0.1.0"}"#;
     let heartbeat = http::Request::post("/v1/instances/heartbeat")
         .header("authorization", format!("Bearer {key}"))
@@ -196,5 +194,7 @@ async fn a_killed_service_goes_on_where_it_was_and_issues_no_second_key() {
         .await
         .ok();
     assert_eq!(beat["accountLabel"], "ada@example.org");
+    let poll = running.form("/oauth/token", &token_fields(&device)).await;
+    poll.error(400, "invalid_grant");
     running.end(Signal::TERM).await;
 }

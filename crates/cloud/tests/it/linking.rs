@@ -62,15 +62,31 @@ async fn a_device_is_linked_after_somebody_says_yes_and_its_key_is_issued_once()
     assert!(key.starts_with("ghc_") && key.len() == 47, "{key}");
     let expected = json!({"access_token": key, "token_type": "Bearer", "scope": "instance"});
     assert_eq!(issued, expected);
-    cloud.poll(&device).await.error(400, "invalid_grant");
 
     let beat = cloud.heartbeat(key).await.ok();
     assert_eq!(beat["accountLabel"], "ada@example.org");
     assert_eq!(beat["lastSeenAt"], "2026-11-21T03:37:37.114Z");
+    // Asking again takes nothing from whoever uses it.
+    cloud.poll(&device).await.error(400, "invalid_grant");
     assert_eq!(
         cloud.heartbeat(key).await.ok()["instanceId"],
         beat["instanceId"]
     );
+}
+
+#[tokio::test]
+async fn a_key_whose_answer_was_lost_counts_no_more() {
+    let cloud = TestCompanion::open().await;
+    let browser = cloud.browser("ada@example.org").await;
+    let device = cloud.device("").await;
+    browser
+        .decide(&device, "approve")
+        .await
+        .shows(200, "It is linked");
+    let lost = cloud.poll(&device).await.ok();
+    cloud.poll(&device).await.error(400, "invalid_grant");
+    let key = lost["access_token"].as_str().unwrap();
+    assert_eq!(cloud.heartbeat(key).await.status, 401);
 }
 
 #[tokio::test]

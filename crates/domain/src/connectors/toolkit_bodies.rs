@@ -68,7 +68,7 @@ impl ToolkitAsk {
             let most = limits::TOOLKIT_OVERRIDES_MAX;
             check.fail("overrides", format!("must name at most {most} operations"));
         }
-        check_auth(&mut check, &self.auth);
+        check_auth(&mut check, &self.auth, of);
         if let Some(account) = &self.account {
             check_account(&mut check, account, of);
         }
@@ -217,7 +217,7 @@ impl Toolkit {
     }
 }
 
-fn check_auth(check: &mut Check, auth: &Auth) {
+fn check_auth(check: &mut Check, auth: &Auth, of: ProviderType) {
     match auth {
         Auth::None => {}
         Auth::ApiKey { r#in, name, prefix } => {
@@ -240,11 +240,11 @@ fn check_auth(check: &mut Check, auth: &Auth) {
                 );
             }
         }
-        Auth::Oauth2(oauth) => check_oauth(check, oauth),
+        Auth::Oauth2(oauth) => check_oauth(check, oauth, of),
     }
 }
 
-fn check_oauth(check: &mut Check, oauth: &Oauth2) {
+fn check_oauth(check: &mut Check, oauth: &Oauth2, of: ProviderType) {
     let urls = [
         ("auth.issuer", &oauth.issuer),
         ("auth.authorizationUrl", &oauth.authorization_url),
@@ -256,7 +256,9 @@ fn check_oauth(check: &mut Check, oauth: &Oauth2) {
             check_url(check, field, url);
         }
     }
-    if oauth.issuer.is_none() {
+    // An MCP server says itself where one signs in (RFC 9728).
+    let is_told = of == ProviderType::Mcp && urls.iter().all(|(_, url)| url.is_none());
+    if oauth.issuer.is_none() && !is_told {
         let (field, first) = match oauth.flow {
             OauthFlow::AuthorizationCode => ("auth.authorizationUrl", &oauth.authorization_url),
             OauthFlow::DeviceCode => ("auth.deviceUrl", &oauth.device_url),

@@ -128,6 +128,30 @@ fn addresses_are_protected_or_on_this_computer() {
 }
 
 #[test]
+fn an_mcp_server_may_say_itself_where_one_signs_in() {
+    let ask = |token_url: Option<&str>| ToolkitAsk {
+        document: None,
+        url: Some("https://tools.example/mcp".to_owned()),
+        auth: Auth::Oauth2(Oauth2 {
+            flow: OauthFlow::AuthorizationCode,
+            issuer: None,
+            authorization_url: None,
+            token_url: token_url.map(str::to_owned),
+            device_url: None,
+            client_id: None,
+            scopes: Vec::new(),
+        }),
+        ..openapi()
+    };
+    assert_eq!(ask(None).check(ProviderType::Mcp), Ok(()));
+    assert!(
+        ask(Some("https://a.example/t"))
+            .check(ProviderType::Mcp)
+            .is_err()
+    );
+}
+
+#[test]
 fn a_sign_in_names_what_no_issuer_tells() {
     let oauth = |flow, issuer: Option<&str>| Oauth2 {
         flow,

@@ -154,7 +154,9 @@ impl Actor {
             self.settle().await?;
         }
         let service = self.hall.cloud_service(&self.url).await?;
-        let begun = service.begin(self.hall.now()).await;
+        let begun = service
+            .begin(&users::computer_name(), self.hall.now())
+            .await;
         let (code, pace, device) = begun.map_err(|why| match why {
             Unanswered::Unreachable => Refused::Unreachable,
             Unanswered::Invalid | Unanswered::NotTaken => Refused::AnswerInvalid,

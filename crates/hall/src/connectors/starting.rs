@@ -175,7 +175,7 @@ impl Hall {
             if is_browser {
                 return Ok((None, arranged, new));
             }
-            let device = talk.ask_device(&arranged).await?;
+            let device = talk.ask_device(&arranged, &[]).await?;
             Ok((Some(device), arranged, new))
         };
         Ok(match asking.await {

@@ -200,7 +200,7 @@ pub async fn operations(
 
 pub(crate) fn connections(all: Vec<Accessible>) -> AccessibleConnections {
     let one = |one: Accessible| AccessibleConnection {
-        connection_id: one.connection.connection_id,
+        connection_id: one.connection_id,
         toolkit: one.toolkit,
         label: one.label,
         operation_count: one.operation_count,

@@ -24,8 +24,7 @@ async fn an_account_at_a_tool_server_is_signed_in_run_renewed_and_lost() {
     let provider = owner.post("/api/connectors/providers", body).await.ok(201);
     let provider = text(&provider["id"]);
     let toolkit = json!({"displayName": "Everything", "url": format!("{}/mcp", servers.origin),
-        "auth": {"kind": "oauth2", "flow": "authorization_code", "issuer": servers.origin,
-            "scopes": ["tools", "offline_access"]}});
+        "auth": {"kind": "oauth2", "flow": "authorization_code", "scopes": ["tools", "offline_access"]}});
     let path = format!("/api/connectors/providers/{provider}/toolkits/notes");
     let put = owner.put(&path, toolkit).await.ok(200);
     assert_eq!(

@@ -56,17 +56,25 @@ struct Told {
 }
 
 impl Talk {
-    /// Asks for a code that a person types elsewhere.
+    /// Asks for a code that a person types elsewhere; `more` goes along.
     ///
     /// # Errors
     /// See [`NotArranged`].
-    pub async fn ask_device(&self, arranged: &Arranged) -> Result<Device, NotArranged> {
+    pub async fn ask_device(
+        &self,
+        arranged: &Arranged,
+        more: &[(&str, &str)],
+    ) -> Result<Device, NotArranged> {
         let endpoint = arranged.metadata.device_authorization_endpoint.as_deref();
         let endpoint = self.checked(endpoint.ok_or(Failure::NoSigninSupport)?)?;
         let access = &arranged.access;
         let scope = arranged.scope.as_deref().map(|scope| ("scope", scope));
         let resource = access.resource.as_deref().map(|it| ("resource", it));
-        let pairs: Vec<(&str, &str)> = scope.into_iter().chain(resource).collect();
+        let pairs: Vec<(&str, &str)> = scope
+            .into_iter()
+            .chain(resource)
+            .chain(more.iter().copied())
+            .collect();
         let asked = form_of(&access.client, &endpoint, &pairs)?;
         let answer = self.ask(asked).await.map_err(|why| match why {
             Failure::Unreachable => NotArranged::Lost,
