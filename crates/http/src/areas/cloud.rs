@@ -139,7 +139,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Page {
 /// is answered with 200 and `ok: false`: by its own problem, or by one sentence.
 #[utoipa::path(post, path = "/api/cloud/billing/{page}", tag = "cloud", operation_id = "openBilling",
     params(("page" = String, Path, description = "`portal`, `checkout` or `topup`")),
-    request_body = Option<OpenBilling>,
+    request_body = OpenBilling,
     responses((status = 200, body = BillingAnswer),
         (status = 400, description = "VALIDATION_FAILED, INVALID_JSON", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),

@@ -170,6 +170,7 @@ impl Things {
             .replace("{emoji}", "none")
             .replace("{type}", "none")
             .replace("{slug}", "none")
+            .replace("{page}", "none")
             .replace("{token}", "none")
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")

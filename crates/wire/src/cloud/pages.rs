@@ -5,10 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{
-    offers::{Denomination, Interval, Offer},
-    problems::CloudProblem,
-};
+use super::offers::{Denomination, Interval, Offer};
 use crate::fields::{Ask, Fields};
 
 /// What the cloud service sells, in its order.
@@ -74,41 +71,50 @@ impl Ask for OpenBilling {
     }
 }
 
-/// What came of asking for a billing page. Either an address, or why there is none: the service's
-/// own problem or one sentence.
+/// What came of asking for a billing page: an address, or why there is none, by one sentence or by
+/// the service's own problem.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct BillingAnswer {
-    /// Whether there is an address.
-    pub ok: bool,
-    /// The address to open in a browser. No payment is made here.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "https://billing.example/session/1")]
-    pub url: Option<String>,
-    /// One sentence that says why not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<&'static str>,
-    /// The service's own problem (RFC 9457), as it wrote it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<CloudProblem>)]
-    pub problem: Option<Map<String, Value>>,
+#[serde(untagged)]
+pub enum BillingAnswer {
+    /// Where it is.
+    Address {
+        /// True.
+        #[schema(example = true)]
+        ok: bool,
+        /// To be opened in a browser. No payment is made here.
+        #[schema(example = "https://billing.example/session/1")]
+        url: String,
+    },
+    /// Why not, in a sentence of this server.
+    Message {
+        /// False.
+        #[schema(example = false)]
+        ok: bool,
+        /// The sentence.
+        message: &'static str,
+    },
+    /// Why not, in the service's own words.
+    Problem {
+        /// False.
+        #[schema(example = false)]
+        ok: bool,
+        /// The problem as it came (RFC 9457): `type`, `title`, `status`, `detail`, `instance`
+        /// and `code`, and where they say something `retryAfterMs`, `requiredPlanId`,
+        /// `requiredPlanDisplayName`, `actionUrl` and `actionLabel`.
+        #[schema(value_type = Object)]
+        problem: Map<String, Value>,
+    },
 }
 
 impl From<Billing<Map<String, Value>>> for BillingAnswer {
     fn from(billing: Billing<Map<String, Value>>) -> Self {
-        let mut answer = Self {
-            ok: false,
-            url: None,
-            message: None,
-            problem: None,
-        };
         match billing {
-            Billing::Url(url) => {
-                answer.ok = true;
-                answer.url = Some(url.into());
-            }
-            Billing::Message(message) => answer.message = Some(message),
-            Billing::Problem(problem) => answer.problem = Some(problem),
+            Billing::Url(url) => Self::Address {
+                ok: true,
+                url: url.into(),
+            },
+            Billing::Message(message) => Self::Message { ok: false, message },
+            Billing::Problem(problem) => Self::Problem { ok: false, problem },
         }
-        answer
     }
 }
