@@ -86,6 +86,21 @@ fn a_viewer_hears_the_state_first_and_sees_what_it_turns_to() {
 }
 
 #[test]
+fn who_acknowledges_the_newest_picture_alone_goes_on_seeing_new_ones() {
+    let site = Site::page(MOVING);
+    let Some(house) = House::open() else { return };
+    let tab = opened(&house, &site, "moving");
+    let mut viewer = Viewer::open(&house);
+    viewer.view(&tab);
+    for _ in 0..10 {
+        // Two are on their way at most, and the word on the second counts for both.
+        viewer.picture();
+        let second = viewer.picture();
+        viewer.acknowledge(&second);
+    }
+}
+
+#[test]
 fn who_never_acknowledges_has_two_pictures_and_slows_nobody() {
     let site = Site::page(MOVING);
     let Some(house) = House::open() else { return };

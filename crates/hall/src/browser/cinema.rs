@@ -114,8 +114,6 @@ struct Shown {
     frame: Frame,
     sequence: u32,
     at: Moment,
-    /// Whether somebody has seen it, and Chromium was told so.
-    is_seen: bool,
 }
 
 /// Everybody who looks on.
@@ -126,6 +124,9 @@ pub(super) struct Cinema {
     last_view: u32,
     last_sequence: u32,
     shown: Option<Shown>,
+    /// The pictures nobody has seen yet, the oldest first. Chromium takes two ahead, and waits to
+    /// be told of each: one that it is never told of is one it never takes again.
+    unseen: VecDeque<(u32, Frame)>,
 }
 
 impl Cinema {
@@ -207,12 +208,12 @@ impl Cinema {
 
     /// Another document is in a tab: whoever sees it has a new view, so that what was meant for the
     /// old one is known by its number. Answers the steps that let go of what was held down there,
-    /// and the picture that nobody will have seen, for Chromium to be told.
+    /// and the pictures that nobody will have seen, for Chromium to be told.
     pub(super) fn renew(
         &mut self,
         tab: TabId,
         connection: ConnectionId,
-    ) -> (Vec<Step>, Option<Frame>) {
+    ) -> (Vec<Step>, Vec<Frame>) {
         let mut held = Vec::new();
         for seat in self.seats.values_mut() {
             let Some(view) = seat.view.as_mut().filter(|view| view.ask.tab == tab) else {
@@ -231,9 +232,8 @@ impl Cinema {
                 },
             );
         }
-        let old = self.shown.take_if(|shown| shown.frame.tab == tab);
-        let unseen = old.filter(|shown| !shown.is_seen);
-        (held, unseen.map(|shown| shown.frame))
+        self.shown.take_if(|shown| shown.frame.tab == tab);
+        (held, self.drop_unseen(tab))
     }
 
     /// What is to be filmed: the tab that somebody turned to last, as large as anybody wants it.
@@ -255,28 +255,47 @@ impl Cinema {
             frame,
             sequence: self.last_sequence,
             at,
-            is_seen: false,
         };
+        self.unseen.push_back((shown.sequence, shown.frame.clone()));
         for seat in self.seats.values_mut() {
             hand(seat, &shown, now);
         }
         self.shown = Some(shown);
     }
 
-    /// A viewer has seen a picture; answers it when Chromium is to be told so.
-    pub(super) fn seen(&mut self, viewer: ViewerId, sequence: u32, now: Instant) -> Option<Frame> {
-        let seat = self.seats.get_mut(&viewer)?;
+    /// A viewer has seen a picture; answers those of which Chromium is to be told: that one and
+    /// what came before it.
+    pub(super) fn seen(&mut self, viewer: ViewerId, sequence: u32, now: Instant) -> Vec<Frame> {
+        let Some(seat) = self.seats.get_mut(&viewer) else {
+            return Vec::new();
+        };
         let mut in_flight = seat.in_flight.iter();
-        let place = in_flight.position(|(sent, _)| *sent == sequence)?;
+        let Some(place) = in_flight.position(|(sent, _)| *sent == sequence) else {
+            return Vec::new();
+        };
         seat.in_flight.drain(..=place);
-        let shown = self.shown.as_mut()?;
-        if shown.sequence != sequence {
-            // Meanwhile there is a newer one, which it may not have had.
+        // Meanwhile there may be a newer one, which it has not had.
+        if let Some(shown) = &self.shown {
             hand(seat, shown, now);
-            return None;
         }
-        let is_first = !std::mem::replace(&mut shown.is_seen, true);
-        is_first.then(|| shown.frame.clone())
+        let mut unseen = self.unseen.iter();
+        match unseen.position(|(sent, _)| *sent == sequence) {
+            Some(place) => self
+                .unseen
+                .drain(..=place)
+                .map(|(_, frame)| frame)
+                .collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The pictures of a tab that nobody will see any more.
+    fn drop_unseen(&mut self, tab: TabId) -> Vec<Frame> {
+        let all = std::mem::take(&mut self.unseen);
+        let (gone, kept) = all.into_iter().partition(|(_, frame)| frame.tab == tab);
+        self.unseen = kept;
+        let gone: VecDeque<(u32, Frame)> = gone;
+        gone.into_iter().map(|(_, frame)| frame).collect()
     }
 
     /// Which tab a viewer sees under this number.
@@ -328,6 +347,7 @@ impl Cinema {
         {
             self.shown = None;
         }
+        self.drop_unseen(tab);
     }
 
     /// Every tab is gone.
@@ -337,6 +357,7 @@ impl Cinema {
             seat.held = Held::default();
         }
         self.shown = None;
+        self.unseen.clear();
     }
 }
 

@@ -67,8 +67,7 @@ impl Actor {
             }
             Ask::View(viewer, ask) => self.turn(viewer, ask),
             Ask::Seen(viewer, sequence) => {
-                let seen = self.cinema.seen(viewer, sequence, Instant::now());
-                if let Some(frame) = seen {
+                for frame in self.cinema.seen(viewer, sequence, Instant::now()) {
                     self.have(|chromium| jobs::acknowledge(chromium, frame).boxed());
                 }
             }

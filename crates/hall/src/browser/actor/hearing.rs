@@ -99,7 +99,7 @@ impl Actor {
         };
         let (held, unseen) = self.cinema.renew(tab, connection);
         self.let_go(tab, &held);
-        if let Some(frame) = unseen {
+        for frame in unseen {
             self.have(|chromium| jobs::acknowledge(chromium, frame).boxed());
         }
     }
