@@ -37,6 +37,7 @@ mod cli_saves;
 mod cli_settings;
 mod cli_talk;
 mod cli_turns;
+mod cloud_alone;
 #[cfg(feature = "real-servers")]
 mod conformance;
 mod connector_canaries;
