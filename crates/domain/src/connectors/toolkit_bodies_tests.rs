@@ -130,8 +130,6 @@ fn addresses_are_protected_or_on_this_computer() {
 #[test]
 fn an_mcp_server_may_say_itself_where_one_signs_in() {
     let ask = |token_url: Option<&str>| ToolkitAsk {
-        document: None,
-        url: Some("https://tools.example/mcp".to_owned()),
         auth: Auth::Oauth2(Oauth2 {
             flow: OauthFlow::AuthorizationCode,
             issuer: None,
@@ -141,7 +139,7 @@ fn an_mcp_server_may_say_itself_where_one_signs_in() {
             client_id: None,
             scopes: Vec::new(),
         }),
-        ..openapi()
+        ..mcp()
     };
     assert_eq!(ask(None).check(ProviderType::Mcp), Ok(()));
     assert!(

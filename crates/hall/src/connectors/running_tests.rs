@@ -4,16 +4,25 @@ use guildhall_domain::{
     Moment, Result,
     approvals::Requester,
     connectors::{
-        classification::Classification,
+        classification::{Classification, RetryPolicy},
         results::Outcome,
+        revisions::{Identity, Revision},
         told::{Status, Surface},
+        toolkits::Slug,
         usage::UsageAsk,
     },
-    ids::{AgentId, AuthorId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
+    ids::{
+        AgentId, AuthorId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId,
+        ProviderId,
+    },
     repeats::Claim,
 };
-use guildhall_store::{Store, connectors::executions as rows};
+use guildhall_store::{
+    Store,
+    connectors::{executions as rows, revisions},
+};
 use guildhall_world::scratch::Scratch;
+use serde_json::json;
 
 use super::*;
 
@@ -36,6 +45,26 @@ fn new(byte: u8, classification: Classification) -> New {
     }
 }
 
+/// What was run, as it was reviewed.
+fn reviewed() -> Revision {
+    Revision {
+        id: OperationRevisionId::from_bytes([3; 16]),
+        identity: Identity {
+            provider_id: ProviderId::from_bytes([5; 16]),
+            toolkit: Slug::parse("notes").unwrap(),
+            operation_slug: "keep".to_owned(),
+            toolkit_version: "1".to_owned(),
+            schema_hash: String::new(),
+            classification: Classification::Write,
+            retry_policy: RetryPolicy::Never,
+        },
+        title: "Keep".to_owned(),
+        description: String::new(),
+        input_schema: json!({}),
+        discovered_at: NOW,
+    }
+}
+
 fn begun(tx: &mut Tx<'_>, new: &New) -> Result<()> {
     rows::insert(tx, new, NOW)?;
     rows::begin(tx, new, 1, NOW)
@@ -47,6 +76,7 @@ async fn what_was_under_way_at_a_crash_is_closed_and_its_key_says_so() {
     let store = Store::open(&scratch.path().join("hall.db")).unwrap();
     store
         .write(|tx| {
+            revisions::add(tx, &reviewed())?;
             begun(tx, &new(11, Classification::Read))?;
             begun(tx, &new(12, Classification::Write))?;
             // It waited for its second attempt, of which nothing was noted.
