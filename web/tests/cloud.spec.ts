@@ -1,64 +1,7 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Browser, Page } from '@playwright/test';
-import { expect, House, live, test } from './house';
+import { cloudTest, EMAIL, PASSWORD, type Companion } from './companion';
+import { expect, live, test } from './house';
 import { expectAccessible, looks } from './looks';
-
-/** Built beside the server. */
-const COMPANION = join(dirname(resolve(process.env.GUILDHALL_BIN ?? '../target/debug/guildhall')), 'guildhall-cloud');
-const EMAIL = 'ada@example.org';
-const PASSWORD = 'correct horse battery';
-
-/** The real companion service on a folder of its own. */
-class Companion {
-  readonly #dir = mkdtempSync(join(tmpdir(), 'guildhall-cloud-'));
-  #process: ChildProcess | null = null;
-  url = '';
-
-  async start(): Promise<void> {
-    const child = spawn(COMPANION, ['serve', '--bind', '127.0.0.1:0', '--data-dir', this.#dir], { stdio: ['ignore', 'pipe', 'ignore'] });
-    this.#process = child;
-    const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-    this.url = line.replace('listening on ', '');
-  }
-
-  /** Makes the account; answers the link where its password is chosen. */
-  account(): string {
-    const made = spawnSync(COMPANION, ['account', 'add', EMAIL, '--data-dir', this.#dir, '--public-url', this.url], { encoding: 'utf8' });
-    const link = /http:\S+/.exec(made.stdout)?.[0];
-    if (!link) throw new Error(`guildhall-cloud account add: ${made.stdout}${made.stderr}`);
-    return link;
-  }
-
-  async close(): Promise<void> {
-    const child = this.#process;
-    if (child && child.exitCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
-    rmSync(this.#dir, { recursive: true, force: true });
-  }
-}
-
-/** A house that knows the companion; both end with the test. */
-const cloudTest = test.extend<{ companion: Companion }>({
-  companion: async ({}, use) => {
-    const companion = new Companion();
-    await companion.start();
-    await use(companion);
-    await companion.close();
-  },
-  house: async ({ companion }, use) => {
-    const house = new House({ env: { GUILDHALL_CLOUD_URL: companion.url } });
-    await house.start();
-    await use(house);
-    await house.close();
-  },
-});
 
 /** A phone or another browser, in which the account's owner signs in and answers to the code. */
 async function answer(browser: Browser, companion: Companion, address: string, decision: 'Link it' | 'Do not'): Promise<void> {
@@ -132,6 +75,32 @@ cloudTest('a link that is refused says so until it is dismissed', async ({ brows
   await expect(state(page).getByRole('button', { name: 'Try again' })).toBeVisible();
   await state(page).getByRole('button', { name: 'Dismiss' }).click();
   await expect(state(page)).toContainText('not linked');
+});
+
+cloudTest.describe('where something is sold', () => {
+  cloudTest.use({ sells: true });
+
+  cloudTest('an offer is bought at an address that is read before it is opened', async ({ browser, companion, windows }) => {
+    const page = await windows.open('/cloud');
+    await page.getByRole('button', { name: 'Link this guildhall' }).click();
+    const typed = await page.getByLabel('Code', { exact: true }).innerText();
+    await answer(browser, companion, `${companion.url}/activate?user_code=${typed}`, 'Link it');
+    const offer = page.getByRole('region', { name: 'Offers' }).getByRole('listitem', { name: 'Team' });
+    await expect(offer).toContainText('EUR 12.50 a month', POLLED);
+    await expect(offer).toContainText('agents: 5');
+    await offer.getByRole('button', { name: 'Buy Team' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Open the payment page?' });
+    await expect(dialog).toContainText('https://checkout.stripe.com/c/pay/1');
+    await expect(dialog.getByRole('strong')).toHaveText('checkout.stripe.com');
+    const open = dialog.getByRole('link', { name: 'Open in a new tab' });
+    await expect(open).toHaveAttribute('href', 'https://checkout.stripe.com/c/pay/1');
+    await expect(open).toHaveAttribute('target', '_blank');
+    await expect(open).toHaveAttribute('rel', /noopener/);
+    await expectAccessible(page, 'an address');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Manage the plan' }).click();
+    await expect(page.getByRole('dialog', { name: 'Open the plan page?' })).toContainText('https://billing.stripe.com/p/1');
+  });
 });
 
 for (const look of looks) {
