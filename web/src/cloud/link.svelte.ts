@@ -1,6 +1,5 @@
 /** The link to the cloud service as this page knows it. Codes live in memory only, as long as they wait. */
 
-import { session } from '../accounts/session.svelte';
 import { onceMore } from '../events/again';
 import type { HallEvent } from '../events/frames';
 import { calls } from './calls';
@@ -40,11 +39,6 @@ class CloudLink {
   /** Only where somebody looked before. */
   reload = (): void => {
     if (this.link || this.error) void this.load();
-  };
-
-  /** Another person's events do not tell of the link, so whoever comes back to the window reads it again. */
-  look = (): void => {
-    if (!session.isOwner) void this.load();
   };
 
   /** What a deed led to is read, not guessed: an event may have moved the link meanwhile. */
