@@ -209,6 +209,10 @@ const texts: Record<string, string> = {
   AUTHENTICATION_UNAVAILABLE: 'One cannot sign in through this provider now.',
   OPERATIONS_UNSUPPORTED: 'The service has no operation that can be run.',
   CONNECTOR_ARGUMENTS_INVALID: 'The arguments do not fit the operation; the places are named below.',
+  CLOUD_NOT_CONFIGURED: 'No cloud service is set up. Nothing here needs one.',
+  CLOUD_UNREACHABLE: 'The cloud service cannot be reached. Try again later; nothing else here needs it.',
+  CLOUD_ANSWER_INVALID: 'The cloud service answered with something that cannot be used.',
+  BILLING_PAGE_NOT_FOUND: 'There is no such payment page.',
   TOO_MANY_FLOWS: 'Too many sign-ins are open. Finish or cancel one first.',
 };
 

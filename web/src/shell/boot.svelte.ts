@@ -9,6 +9,7 @@ import { approvals } from '../approvals/approvals.svelte';
 import { api } from '../api/client';
 import { authors } from '../authors/authors.svelte';
 import { localBrowser } from '../browser/local-browser.svelte';
+import { cloud } from '../cloud/link.svelte';
 import { commandLists } from '../commands/commands.svelte';
 import { catalog } from '../connectors/catalog.svelte';
 import { connections } from '../connectors/connections.svelte';
@@ -89,6 +90,7 @@ class Boot {
       reaches.fold(event);
       catalog.fold(event);
       executions.fold(event);
+      cloud.fold(event);
     });
     stream.onSignal(openRooms.foldSignal);
     stream.onSignal(localBrowser.foldSignal);
@@ -113,6 +115,7 @@ class Boot {
       reaches.reload();
       catalog.reload();
       executions.reload();
+      cloud.reload();
     });
     stream.start(Math.min(authors.seq, rooms.seq, agents.seq), logId);
   }

@@ -167,6 +167,7 @@ function commands(): Finding[] {
     ...sectionsFor(session.who?.mode ?? 'local', session.isOwner).map((section) =>
       command(`Settings: ${section.name}`, 'gear', 'settings', () => router.go(settingsPath(section.id))),
     ),
+    command('Cloud', 'cloud', 'settings', () => router.go('/cloud')),
     ...(session.who?.mode === 'login' ? [command('Sign out', 'leave', 'command', () => void session.signOut())] : []),
   ];
 }

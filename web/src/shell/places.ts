@@ -24,5 +24,5 @@ export const places: Place[] = [
   { path: '/connections', name: 'Connections', icon: 'plug', keys: 'g c', views: ['connections'] },
   { path: '/people', name: 'People', icon: 'people', keys: 'g p', views: ['people'] },
   { path: '/usage', name: 'Usage', icon: 'chart', keys: 'g u', views: ['usage'] },
-  { path: '/settings', name: 'Settings', icon: 'gear', keys: 'g s', views: ['settings'] },
+  { path: '/settings', name: 'Settings', icon: 'gear', keys: 'g s', views: ['settings', 'cloud'] },
 ];

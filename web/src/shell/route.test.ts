@@ -19,6 +19,7 @@ test('every view has its address', () => {
   expect(routeOf('/search')).toEqual({ view: 'search' });
   expect(routeOf('/browser')).toEqual({ view: 'browser' });
   expect(routeOf('/connections')).toEqual({ view: 'connections' });
+  expect(routeOf('/cloud')).toEqual({ view: 'cloud' });
   expect(routeOf('/settings')).toEqual({ view: 'settings', section: '' });
   expect(routeOf('/settings/people')).toEqual({ view: 'settings', section: 'people' });
   expect(routeOf('/rooms/r1/t/e1')).toEqual({ view: 'room', id: 'r1', thread: 'e1' });

@@ -24,11 +24,12 @@ export type Route =
   | { view: 'browser' }
   /** The part of it, or the review, stands in the query. */
   | { view: 'connections' }
+  | { view: 'cloud' }
   /** `section` is `""` at `/settings` itself. */
   | { view: 'settings'; section: string }
   | { view: 'unknown'; path: string };
 
-const PLAIN = ['rooms', 'threads', 'sessions', 'agents', 'people', 'usage', 'search', 'files', 'browser', 'connections'] as const;
+const PLAIN = ['rooms', 'threads', 'sessions', 'agents', 'people', 'usage', 'search', 'files', 'browser', 'connections', 'cloud'] as const;
 
 /** Reads a path such as `/rooms/0199…`; whatever has no view is `unknown`, never another view. */
 export function routeOf(path: string): Route {

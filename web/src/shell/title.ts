@@ -49,6 +49,11 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       return [{ text: 'Browser', path: '/browser' }];
     case 'connections':
       return [{ text: 'Connections', path: '/connections' }];
+    case 'cloud':
+      return [
+        { text: 'Settings', path: '/settings' },
+        { text: 'Cloud', path: '' },
+      ];
     case 'threads':
       return [
         { text: 'Rooms', path: '/rooms' },

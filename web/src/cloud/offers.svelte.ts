@@ -1,0 +1,22 @@
+/** What the cloud service sells; read anew whenever the view is opened or the link changes. */
+
+import { onceMore } from '../events/again';
+import { calls } from './calls';
+import type { Offers } from './types';
+
+class CloudOffers {
+  /** Null until they were read. */
+  seen = $state.raw<Offers | null>(null);
+  error = $state<unknown>(null);
+
+  load = onceMore(async () => {
+    try {
+      this.seen = (await calls.offers()).body;
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+  });
+}
+
+export const offers = new CloudOffers();

@@ -1,0 +1,20 @@
+/** Short names for what goes over HTTP about the cloud; the shapes come from `openapi.json`. */
+
+import type { components } from '../api/schema';
+
+type Schemas = components['schemas'];
+
+export type LinkState = 'idle' | 'pending' | 'linked' | 'expired' | 'denied' | 'unlinked';
+/** The generator reads the document's `state` as a word and an object at once, so it is said here. */
+export type Link = Omit<Schemas['CloudLink'], 'state'> & { state: LinkState };
+export type Status = Schemas['CloudStatus'];
+/** What a person types, and where. */
+export type Code = Schemas['CloudCode'];
+
+export type Offers = Schemas['CloudOffers'];
+export type Offer = Schemas['Offer'];
+export type Denomination = Schemas['Denomination'];
+
+export type Page = 'portal' | 'checkout' | 'topup';
+/** An address, or why there is none: one of the three. */
+export type BillingAnswer = { ok: boolean; url?: string; message?: string; problem?: unknown };

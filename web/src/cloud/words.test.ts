@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { linkWords, outcomeWords, shownOf, standingOf } from './words';
+
+test('every state of the link has its words, and only the owner is told to type', () => {
+  const states = ['idle', 'pending', 'linked', 'expired', 'denied', 'unlinked'] as const;
+  expect(states.map((state) => standingOf({ state }).words)).toEqual(['not linked', 'waits for you', 'linked', 'expired', 'denied', 'unlinked']);
+  for (const state of states) expect(linkWords({ state, pending: null }, true)).not.toBe('');
+  const pending = { userCode: 'BCDF-GHJK', verificationUri: '', verificationUriComplete: '', expiresAt: '' };
+  expect(linkWords({ state: 'pending', pending }, true)).toContain('type this code');
+  expect(linkWords({ state: 'pending', pending: null }, false)).toBe('The owner is asked to type a code.');
+});
+
+test('a try to link anew that failed leaves the link, and says so', () => {
+  for (const outcome of ['denied', 'expired', 'failed'] as const) expect(outcomeWords(outcome)).toContain('still stands');
+  expect(outcomeWords(null)).toBe('');
+});
+
+test('an address is shown with its host apart, also where the host tries to look like another', () => {
+  expect(shownOf({ ok: true, url: 'https://pay.example:8443/session/1?a=b#c' })).toEqual({
+    kind: 'address',
+    href: 'https://pay.example:8443/session/1?a=b#c',
+    before: 'https://',
+    host: 'pay.example:8443',
+    after: '/session/1?a=b#c',
+  });
+  expect(shownOf({ ok: true, url: 'https://pаy.example/' })).toMatchObject({ host: expect.stringMatching(/^xn--/) });
+  expect(shownOf({ ok: true, url: 'javascript:alert(1)' })).toMatchObject({ kind: 'no', action: null });
+});
+
+test('a problem is shown with its words and code, and a link only where it has an address', () => {
+  const problem = { title: 'Not now', detail: 'Pay the last bill first.', code: 'CONFLICT', status: 409 };
+  expect(shownOf({ ok: false, problem })).toEqual({ kind: 'no', title: 'Not now', detail: 'Pay the last bill first.', code: 'CONFLICT', action: null });
+  expect(shownOf({ ok: false, problem: { ...problem, actionUrl: 'https://cloud.example/pay', actionLabel: 'Pay it' } })).toMatchObject({
+    action: { href: 'https://cloud.example/pay', label: 'Pay it' },
+  });
+  expect(shownOf({ ok: false, problem: { ...problem, actionUrl: 'javascript:alert(1)' } })).toMatchObject({ action: null });
+  expect(shownOf({ ok: false, problem: { detail: 'Only this.' } })).toMatchObject({ title: 'Only this.', detail: '' });
+});
+
+test('a message of the server stands alone', () => {
+  expect(shownOf({ ok: false, message: 'There is no plan yet.' })).toEqual({ kind: 'no', title: 'There is no plan yet.', detail: '', code: '', action: null });
+});
