@@ -1,11 +1,11 @@
 /** The calls of the cloud, one function an operation. */
 
-import { changed, http, reading, type Reading } from '../api/client';
-import type { BillingAnswer, Link, Page } from './types';
+import { changed, http, reading } from '../api/client';
+import type { BillingAnswer, Page } from './types';
 
 export const calls = {
   status: () => reading(http.GET('/api/cloud/status')),
-  link: async (): Promise<Reading<Link>> => reading<unknown>(http.GET('/api/cloud/link/status')) as Promise<Reading<Link>>,
+  link: () => reading(http.GET('/api/cloud/link/status')),
   start: () => changed(http.POST('/api/cloud/link/start')),
   /** Also takes away what a finished try left to read. */
   cancel: () => changed(http.POST('/api/cloud/link/cancel')),

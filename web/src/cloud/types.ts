@@ -4,9 +4,8 @@ import type { components } from '../api/schema';
 
 type Schemas = components['schemas'];
 
-export type LinkState = 'idle' | 'pending' | 'linked' | 'expired' | 'denied' | 'unlinked';
-/** The generator reads the document's `state` as a word and an object at once, so it is said here. */
-export type Link = Omit<Schemas['CloudLink'], 'state'> & { state: LinkState };
+export type Link = Schemas['CloudLink'];
+export type LinkState = Link['state'];
 export type Status = Schemas['CloudStatus'];
 /** What a person types, and where. */
 export type Code = Schemas['CloudCode'];

@@ -3,10 +3,39 @@
 
 use guildhall_domain::{
     Moment,
-    cloud::link::{Code, Link, LinkState, RelinkOutcome},
+    cloud::link::{self as rules, Code, Link},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::approvals::words;
+
+words! {
+    /// Where the link to the cloud service is.
+    CloudLinkState = rules::LinkState {
+        /// No key is held, and nobody is asked for one.
+        Idle,
+        /// A code waits for a person; a key may be held meanwhile.
+        Pending,
+        /// A key is held.
+        Linked,
+        /// The last code was not typed in time, and no key is held.
+        Expired,
+        /// The last code was refused, and no key is held.
+        Denied,
+        /// The service no longer takes the key that was held.
+        Unlinked,
+    }
+    /// How an attempt to link anew ended that brought no key.
+    CloudRelinkOutcome = rules::RelinkOutcome {
+        /// Somebody refused the code.
+        Denied,
+        /// Nobody typed the code in time.
+        Expired,
+        /// The service refused for another reason.
+        Failed,
+    }
+}
 
 /// Whether this instance is linked to an account of the cloud service. Without `Debug`, because
 /// its codes are for the owner's eyes.
@@ -14,8 +43,7 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 pub struct CloudLink {
     /// Where the link is.
-    #[schema(inline, value_type = StateWord, example = "idle")]
-    pub state: LinkState,
+    pub state: CloudLinkState,
     /// Whose the key is that is held, as the service says.
     #[schema(required = true)]
     pub account_label: Option<String>,
@@ -24,8 +52,8 @@ pub struct CloudLink {
     pub last_heartbeat_at: Option<Moment>,
     /// How the last attempt to link anew ended, where it brought no key: a note for the owner to
     /// dismiss.
-    #[schema(required = true, inline, value_type = Option<OutcomeWord>)]
-    pub relink_outcome: Option<RelinkOutcome>,
+    #[schema(required = true)]
+    pub relink_outcome: Option<CloudRelinkOutcome>,
     /// The code that waits to be typed; null for anyone but the interactive owner.
     #[schema(required = true)]
     pub pending: Option<CloudCode>,
@@ -39,10 +67,10 @@ impl CloudLink {
     pub fn new(link: Link, has_codes: bool) -> Self {
         let pending = link.pending().filter(|_| has_codes).cloned();
         Self {
-            state: link.state(),
+            state: link.state().into(),
             account_label: link.account_label,
             last_heartbeat_at: link.last_heartbeat_at,
-            relink_outcome: link.relink_outcome,
+            relink_outcome: link.relink_outcome.map(Into::into),
             pending: pending.map(CloudCode::from),
             approved_code: link.approved_code.filter(|_| has_codes),
         }
@@ -114,27 +142,4 @@ pub struct CloudStatus {
     /// When the service last took it.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub last_heartbeat_at: Option<Moment>,
-}
-
-/// The words of [`LinkState`], for the interface's document.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "the interface's document alone reads it")]
-enum StateWord {
-    Idle,
-    Pending,
-    Linked,
-    Expired,
-    Denied,
-    Unlinked,
-}
-
-/// The words of [`RelinkOutcome`], for the interface's document.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "the interface's document alone reads it")]
-enum OutcomeWord {
-    Denied,
-    Expired,
-    Failed,
 }
