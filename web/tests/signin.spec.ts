@@ -136,7 +136,7 @@ test('a second person signs in from another address and sees what the gates allo
   // Neither people nor the server's settings are offered, by link or by address.
   await ben.goto(`${second(house)}/settings`);
   const sections = ben.getByRole('navigation', { name: 'Sections of the settings' }).getByRole('link');
-  await expect(sections).toHaveText(['Appearance', 'Your account', 'Devices and keys']);
+  await expect(sections).toHaveText(['Appearance', 'Your account', 'Devices and keys', 'Cloud']);
   for (const section of ['people', 'server']) {
     await ben.goto(`${second(house)}/settings/${section}`);
     await expect(ben.getByText('Only the owner sees this')).toBeVisible();
