@@ -47,8 +47,10 @@ const PAGE: &str = "<!doctype html><title>bench</title>
 <style>body { margin: 0; font: 16px serif } i { position: absolute; width: 64px; height: 64px }</style>
 <body><script>
 const words = 'A picture of many letters is larger than one of none. '.repeat(200);
+let full = false;
 addEventListener('keydown', () => {
-  document.body.textContent = document.body.textContent ? '' : words;
+  full = !full;
+  document.body.textContent = full ? words : '';
 });
 if (location.pathname === '/moving') {
   document.body.innerHTML = '<i style=\"background: teal\"></i>';
