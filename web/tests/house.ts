@@ -79,8 +79,9 @@ export class House {
 
   async close(): Promise<void> {
     await this.kill();
-    // What it started ends with it, a moment later.
-    rmSync(this.dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    // What it started ends with it, a moment later. The whole removal is tried again: `maxRetries`
+    // does not look again at a folder that was written to while it was emptied.
+    await expect.poll(() => isRemoved(this.dir), { message: `${this.dir} is removed`, timeout: 20_000 }).toBe(true);
   }
 
   /** Only in mode `login`, and only before there is an account. */
@@ -231,6 +232,15 @@ export const test = base.extend<Fixtures>({
     expect(broken).toEqual([]);
   },
 });
+
+function isRemoved(dir: string): boolean {
+  try {
+    rmSync(dir, { recursive: true, force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function newContext(browser: Browser, colorScheme: 'light' | 'dark', width: number, height: number): Promise<BrowserContext> {
   return browser.newContext({ colorScheme, viewport: { width, height }, reducedMotion: 'reduce' });

@@ -1,6 +1,6 @@
 /** What a wish says and what became of it. Pure. */
 
-import type { Approval } from '../api/types';
+import type { Approval, ApprovalState } from '../api/types';
 
 /** A sentence of ours in two halves; the object between them is the asker's word. */
 export type Wording = { deed: string; object: string };
@@ -20,6 +20,10 @@ export function wordingOf({ kind, capability, title, card }: Pick<Approval, 'kin
   if (kind === 'repin') return { deed: 'asks again: this tool server is not what was allowed', object };
   return { deed: deeds[capability] ?? `asks: ${title}`, object };
 }
+
+/** Whether it tells what was before what is known: a wish waits, is decided and ends, and never goes back. */
+export const isOlder = (told: ApprovalState, known: ApprovalState): boolean => stepOf(told) < stepOf(known);
+const stepOf = (state: ApprovalState): number => (state === 'pending' ? 0 : state === 'granted' ? 1 : 2);
 
 /** Whether a yes is given elsewhere: access to a service by granting operations of it. */
 export const isGrantedElsewhere = ({ kind }: Pick<Approval, 'kind'>): boolean => kind === 'access';

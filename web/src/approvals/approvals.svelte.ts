@@ -6,6 +6,7 @@ import { tools } from '../api/tools';
 import type { Approval, ApprovalState, AuthorSummary } from '../api/types';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
+import { isOlder } from './approval';
 
 export type Wish = Approval & {
   /** True when what it shows is not what it showed first. */
@@ -13,7 +14,7 @@ export type Wish = Approval & {
 };
 
 /** What an event tells of one that is known. */
-type Told = Partial<Pick<Approval, 'state' | 'decidedBy' | 'decidedAt' | 'denyReason' | 'consumedAt'>>;
+type Told = Pick<Approval, 'state'> & Partial<Pick<Approval, 'decidedBy' | 'decidedAt' | 'denyReason' | 'consumedAt'>>;
 
 /** Outcomes kept in sight. */
 const OUTCOMES_MAX = 30;
@@ -65,8 +66,10 @@ class Approvals {
     }
   };
 
+  /** Takes one as an answer or an event has it; an answer may come after the event of what followed it. */
   put(approval: Approval): Wish {
     const known = this.#byId.get(approval.id);
+    if (known && isOlder(approval.state, known.state)) return known;
     const changed = known !== undefined && (known.changed || known.digest !== approval.digest);
     const wish = { ...approval, changed };
     this.#byId.set(wish.id, wish);
@@ -99,7 +102,7 @@ class Approvals {
 
   #tell(id: string, told: Told): void {
     const known = this.#byId.get(id);
-    if (known) this.#byId.set(id, { ...known, ...told });
+    if (known && !isOlder(told.state, known.state)) this.#byId.set(id, { ...known, ...told });
   }
 
   #take(approvals: Approval[], seq: number): void {
