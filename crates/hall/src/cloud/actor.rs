@@ -7,7 +7,7 @@ use std::{future::pending, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use guildhall_domain::{
-    Result,
+    Moment, Result,
     callers::Caller,
     cloud::{
         Refused,
@@ -22,10 +22,7 @@ use guildhall_world::{
     cloud::{Key, Unanswered},
     users,
 };
-use tokio::{
-    sync::{mpsc, oneshot},
-    time::{Instant, sleep_until},
-};
+use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Ask,
@@ -45,10 +42,10 @@ pub(super) struct Actor {
     /// As the store has it.
     link: Link,
     polling: Option<BoxFuture<'static, Polled>>,
-    next_poll: Option<Instant>,
+    next_poll: Option<BoxFuture<'static, ()>>,
     beating: Option<BoxFuture<'static, Beaten>>,
-    next_beat: Option<Instant>,
-    last_beat: Option<Instant>,
+    next_beat: Option<BoxFuture<'static, ()>>,
+    last_beat: Option<Moment>,
     /// Who waits for the heartbeat that is on its way.
     checks: Vec<oneshot::Sender<()>>,
 }
@@ -104,12 +101,12 @@ impl Actor {
                 Some(ask) => self.take(ask).await,
                 None => pending().await,
             },
-            () = ring(self.next_poll) => {
+            () = done(&mut self.next_poll) => {
                 self.next_poll = None;
                 let polling = self.poll().await;
                 self.note(polling);
             }
-            () = ring(self.next_beat) => {
+            () = done(&mut self.next_beat) => {
                 self.next_beat = None;
                 let beating = self.beat().await;
                 self.note(beating);
@@ -133,8 +130,10 @@ impl Actor {
                 let _ = reply.send(unlinked);
             }
             Ask::Check(reply) => {
-                let reuse = Duration::from_secs(CLOUD_CHECK_REUSE_S.unsigned_abs());
-                let is_new = self.last_beat.is_some_and(|at| at.elapsed() < reuse);
+                let (now, reuse_s) = (self.hall.now(), CLOUD_CHECK_REUSE_S.unsigned_abs());
+                let is_new = self
+                    .last_beat
+                    .is_some_and(|at| at <= now && at.seconds_until(now) < reuse_s);
                 if self.link.held.is_none() || (is_new && self.beating.is_none()) {
                     let _ = reply.send(());
                     return;
@@ -238,7 +237,7 @@ impl Actor {
     }
 
     async fn beaten(&mut self, (number, heard): Beaten) -> Result<()> {
-        self.last_beat = Some(Instant::now());
+        self.last_beat = Some(self.hall.now());
         let told = self
             .happen(Happening::Heartbeat(number, heard), With::Nothing, None)
             .await;
@@ -253,7 +252,7 @@ impl Actor {
     }
 
     fn beat_soon(&mut self, within: Duration) {
-        self.next_beat = self.link.held.map(|_| Instant::now() + within);
+        self.next_beat = self.link.held.map(|_| self.after(within));
     }
 
     /// The time until the next heartbeat: a quarter of an hour, and as chance has it a fifth
@@ -284,22 +283,29 @@ impl Actor {
 
     /// When the service is asked next: as it wants it, and never after the code's time, whose end
     /// is seen then.
-    fn next_poll(&self) -> Option<Instant> {
+    fn next_poll(&self) -> Option<BoxFuture<'static, ()>> {
         let flow = self.link.flow.as_ref().filter(|flow| !flow.is_asking())?;
         let left_s = self.hall.now().seconds_until(flow.code.expires_at);
         let wait_s = flow.pace.wait_s.unsigned_abs().min(left_s);
-        Some(Instant::now() + Duration::from_secs(wait_s))
+        Some(self.after(Duration::from_secs(wait_s)))
+    }
+
+    fn after(&self, wait: Duration) -> BoxFuture<'static, ()> {
+        let clock = self.hall.inner.clock.clone();
+        async move { clock.wait(wait).await }.boxed()
     }
 
     /// What goes wrong here is for nobody who asked: it is tried again at the next turn.
     fn note(&mut self, done: Result<()>) {
         if let Err(error) = done {
             tracing::error!(?error, "the cloud link could not go on");
-            let later = Instant::now() + Duration::from_secs(60);
-            let is_waiting = self.link.flow.is_some() && self.polling.is_none();
-            self.next_poll = self.next_poll.or_else(|| is_waiting.then_some(later));
-            let is_held = self.link.held.is_some() && self.beating.is_none();
-            self.next_beat = self.next_beat.or_else(|| is_held.then_some(later));
+            let later = Duration::from_secs(60);
+            if self.next_poll.is_none() && self.link.flow.is_some() && self.polling.is_none() {
+                self.next_poll = Some(self.after(later));
+            }
+            if self.next_beat.is_none() && self.link.held.is_some() && self.beating.is_none() {
+                self.next_beat = Some(self.after(later));
+            }
         }
     }
 }
@@ -307,13 +313,6 @@ impl Actor {
 async fn done<T>(work: &mut Option<BoxFuture<'static, T>>) -> T {
     match work {
         Some(work) => work.await,
-        None => pending().await,
-    }
-}
-
-async fn ring(alarm: Option<Instant>) {
-    match alarm {
-        Some(at) => sleep_until(at).await,
         None => pending().await,
     }
 }

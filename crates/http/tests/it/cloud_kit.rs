@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::settings::{CLOUD_URL, Source, Value as Setting};
-use guildhall_testkit::{Options, TestHall};
+use guildhall_testkit::{Options, TestHall, until};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Semaphore, task::JoinSet};
 
@@ -149,12 +149,17 @@ impl Cloud {
 
     /// A hall that may be linked to it.
     pub(crate) fn options(&self) -> Options {
-        let url = Setting::Text(self.origin.clone());
-        let configured = Box::new([(&CLOUD_URL, Source::Flag, url)]);
-        Options {
-            configured: Box::leak(configured),
-            ..Options::default()
-        }
+        options_at(&self.origin)
+    }
+}
+
+/// A hall that may be linked to the service at `origin`.
+pub(crate) fn options_at(origin: &str) -> Options {
+    let url = Setting::Text(origin.to_owned());
+    let configured = Box::new([(&CLOUD_URL, Source::Flag, url)]);
+    Options {
+        configured: Box::leak(configured),
+        ..Options::default()
     }
 }
 
@@ -271,12 +276,22 @@ pub(crate) async fn linked(cloud: &Cloud) -> TestHall {
     let t = TestHall::open_with(cloud.options()).await;
     cloud.says(Word::Key);
     begin(&t).await;
+    poll(&t).await;
     becomes(&t, "linked").await;
     t.owner()
         .post("/api/cloud/link/check", json!({}))
         .await
         .ok(200);
     t
+}
+
+/// Lets the time go by until the service is asked about the code; answers how many seconds that
+/// took.
+pub(crate) async fn poll(t: &TestHall) -> i64 {
+    // A heartbeat is further off.
+    let is_soon = || t.awaited_s().is_some_and(|seconds| seconds <= 60);
+    until("a poll is due", is_soon).await;
+    t.pass_to_awaited().await
 }
 
 /// Asks for a code.

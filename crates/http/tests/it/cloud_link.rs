@@ -4,7 +4,7 @@
 use guildhall_testkit::{TestHall, soon, until};
 use serde_json::{Value, json};
 
-use crate::cloud_kit::{CANARY, Cloud, DEVICE_CODE, Word, becomes, begin, link, linked};
+use crate::cloud_kit::{CANARY, Cloud, DEVICE_CODE, Word, becomes, begin, link, linked, poll};
 
 /// What state, note and account are.
 fn short(link: &Value) -> Value {
@@ -62,6 +62,7 @@ async fn a_code_that_is_typed_links_and_the_codes_are_for_the_owner_alone() {
         json!(["pending", null])
     );
     cloud.says(Word::Key);
+    poll(&t).await;
     let linked = becomes(&t, "linked").await;
     assert_eq!(
         json!([linked["approvedCode"], linked["pending"]]),
@@ -117,15 +118,18 @@ async fn a_flow_without_a_key_leaves_a_state_first_and_a_note_later() {
         let t = TestHall::open_with(cloud.options()).await;
         cloud.says(Word::Error(word));
         begin(&t).await;
+        poll(&t).await;
         assert_eq!(short(&becomes(&t, state).await), json!([state, null, null]));
         let dismissed = post(&t, "/api/cloud/link/cancel").await;
         assert_eq!(dismissed["state"], "idle", "{word}");
         cloud.says(Word::Key);
         begin(&t).await;
+        poll(&t).await;
         becomes(&t, "linked").await;
         post(&t, "/api/cloud/link/check").await;
         cloud.says(Word::Error(word));
         begin(&t).await;
+        poll(&t).await;
         let kept = json!(["linked", note, "ada@cloud.example"]);
         assert_eq!(short(&becomes(&t, "linked").await), kept, "{word}");
         let dismissed = post(&t, "/api/cloud/link/cancel").await;
@@ -149,6 +153,7 @@ async fn a_cancel_waits_for_the_request_on_its_way_and_keeps_the_key_it_brings()
         let t = TestHall::open_with(cloud.options()).await;
         cloud.hold().await;
         begin(&t).await;
+        poll(&t).await;
         until("a poll", || cloud.asked("/oauth/token") == 1).await;
         let owner = t.owner();
         let mut cancelling = Box::pin(owner.post("/api/cloud/link/cancel", json!({})));
@@ -173,6 +178,7 @@ async fn unlinking_gives_back_the_key_that_is_held_and_the_one_on_its_way() {
     let t = linked(&cloud).await;
     cloud.hold().await;
     begin(&t).await;
+    poll(&t).await;
     until("a poll", || cloud.asked("/oauth/token") == 2).await;
     assert_eq!(post(&t, "/api/cloud/unlink").await, json!({"ok": true}));
     assert_eq!(short(&link(&t).await), json!(["idle", null, null]));
@@ -189,6 +195,7 @@ async fn a_second_key_takes_the_place_of_the_first_which_is_given_back() {
     let cloud = Cloud::start().await;
     let t = linked(&cloud).await;
     begin(&t).await;
+    poll(&t).await;
     until("the first key", || cloud.revoked().len() == 1).await;
     assert!(cloud.revoked()[0].contains("token=ghc_canary_1"));
     assert_eq!(becomes(&t, "linked").await["relinkOutcome"], Value::Null);
@@ -200,9 +207,18 @@ async fn a_service_that_is_lost_ends_no_flow_before_its_time() {
     let t = TestHall::open_with(cloud.options()).await;
     cloud.says(Word::Broken);
     begin(&t).await;
-    until("two polls", || cloud.asked("/oauth/token") >= 2).await;
+    // Each loss doubles the wait.
+    for (wait_s, polls) in [(1, 1), (2, 2), (4, 3)] {
+        assert_eq!(poll(&t).await, wait_s);
+        until("a poll", || cloud.asked("/oauth/token") == polls).await;
+    }
     assert_eq!(link(&t).await["state"], "pending");
+    cloud.says(Word::Waiting);
+    assert_eq!(poll(&t).await, 8);
+    // An answer brings back what the service said at first.
+    until("the next one", || t.awaited_s() == Some(1)).await;
     cloud.says(Word::Key);
+    assert_eq!(poll(&t).await, 1);
     becomes(&t, "linked").await;
 }
 
@@ -212,6 +228,7 @@ async fn a_code_ends_with_its_time_also_while_nobody_answers() {
     let t = TestHall::open_with(cloud.options()).await;
     cloud.says(Word::Broken);
     begin(&t).await;
+    until("a poll is due", || t.awaited_s().is_some()).await;
     t.pass(1_800);
     assert_eq!(
         short(&becomes(&t, "expired").await),
@@ -228,6 +245,7 @@ async fn a_code_that_waits_outlives_a_restart_and_so_does_what_was_linked() {
     t.restart_with(cloud.options()).await;
     assert_eq!(link(&t).await, before);
     cloud.says(Word::Key);
+    poll(&t).await;
     becomes(&t, "linked").await;
     let beats = cloud.asked("/v1/instances/heartbeat");
     t.restart_with(cloud.options()).await;
@@ -271,7 +289,27 @@ async fn a_check_asks_once_in_a_quarter_of_a_minute() {
     for _ in 0..3 {
         assert_eq!(post(&t, "/api/cloud/link/check").await["linked"], true);
     }
+    t.pass(14);
+    post(&t, "/api/cloud/link/check").await;
     assert_eq!(cloud.asked("/v1/instances/heartbeat"), beats);
+    t.pass(1);
+    post(&t, "/api/cloud/link/check").await;
+    assert_eq!(cloud.asked("/v1/instances/heartbeat"), beats + 1);
+}
+
+#[tokio::test]
+async fn an_instance_says_every_quarter_of_an_hour_that_it_lives() {
+    let cloud = Cloud::start().await;
+    let t = linked(&cloud).await;
+    let beats = || cloud.asked("/v1/instances/heartbeat");
+    for _ in 0..3 {
+        let before = beats();
+        let wait_s = t.pass_to_awaited().await;
+        assert!((12 * 60..=18 * 60).contains(&wait_s), "{wait_s}");
+        until("a heartbeat", || beats() == before + 1).await;
+        // It is noted before the next one is waited for.
+        until("the next one", || t.awaited_s().is_some()).await;
+    }
 }
 
 #[tokio::test]

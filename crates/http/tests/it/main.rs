@@ -22,6 +22,8 @@ mod canvas_order;
 mod capabilities;
 mod cloud_kit;
 mod cloud_link;
+#[cfg(feature = "real-servers")]
+mod cloud_link_real;
 mod cloud_pages;
 mod commands;
 mod connector_devices;

@@ -152,8 +152,8 @@ impl Browser {
         panic!("it goes in circles");
     }
 
-    /// Types a code where it is to be typed, signs in and agrees.
-    pub(crate) async fn type_code(&mut self, code: &str) {
+    /// Types a code where it is to be typed, and says `answer` to what is asked then.
+    async fn answer_code(&mut self, code: &str, answer: &str) -> Page {
         let hidden = |page: &Page, name: &str| {
             let (_, rest) = page
                 .body
@@ -164,12 +164,23 @@ impl Browser {
         let first = self.ask("/device", None).await;
         let typed = format!("xsrf={}&user_code={code}", hidden(&first, "xsrf"));
         let asks = self.ask("/device", Some(&typed)).await;
-        let confirmed = format!(
-            "xsrf={}&user_code={}&confirm=yes",
+        let answer = format!(
+            "xsrf={}&user_code={}&{answer}=yes",
             hidden(&asks, "xsrf"),
             hidden(&asks, "user_code")
         );
-        let sent = self.ask("/device", Some(&confirmed)).await;
+        self.ask("/device", Some(&answer)).await
+    }
+
+    /// Types a code where it is to be typed, and refuses.
+    pub(crate) async fn refuse_code(&mut self, code: &str) {
+        let over = self.answer_code(code, "abort").await;
+        assert_eq!(over.location, None, "{}", over.body);
+    }
+
+    /// Types a code where it is to be typed, signs in and agrees.
+    pub(crate) async fn type_code(&mut self, code: &str) {
+        let sent = self.answer_code(code, "confirm").await;
         let from = sent.location.unwrap();
         let back = format!("{}/device/", self.origin);
         let mut at = self.walk(&from, &back).await;

@@ -2,6 +2,8 @@
 // real tool server, which is asked only with a token that counts.
 // Arguments: the program of oidc-provider, the program of server-everything.
 // A token posted to `/forget` counts no more, and neither does what renews it.
+// It is a cloud service too: it knows its client, takes heartbeats, and says at `/keys` how many keys
+// of it count.
 // Writes its origin in one line, and ends when its standard input does.
 import { spawn } from 'node:child_process';
 import http from 'node:http';
@@ -34,9 +36,19 @@ await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 const origin = `http://127.0.0.1:${server.address().port}`;
 const resource = `${origin}/mcp`;
 
+const cloudClient = 'guildhall-instance';
 const provider = new Provider(origin, {
+  clients: [
+    {
+      client_id: cloudClient,
+      token_endpoint_auth_method: 'none',
+      grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+      response_types: [],
+      redirect_uris: [],
+    },
+  ],
   pkce: { required: () => true },
-  scopes: ['openid', 'offline_access', 'tools'],
+  scopes: ['openid', 'offline_access', 'tools', 'instance'],
   rotateRefreshToken: true,
   issueRefreshToken: async () => true,
   ttl: { AccessToken: 90 },
@@ -57,17 +69,39 @@ const provider = new Provider(origin, {
 });
 const answer = provider.callback();
 
-async function isAllowed(request) {
+const keys = new Set();
+provider.on('access_token.saved', ({ jti, clientId }) => clientId === cloudClient && keys.add(jti));
+provider.on('access_token.destroyed', ({ jti }) => keys.delete(jti));
+
+async function tokenOf(request) {
   const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
   const known = token && (await provider.AccessToken.find(token));
-  return Boolean(known?.isValid && known.aud === resource);
+  return known?.isValid ? known : undefined;
+}
+
+async function isAllowed(request) {
+  return (await tokenOf(request))?.aud === resource;
+}
+
+function say(response, status, body) {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
 }
 
 server.on('request', async (request, response) => {
   const { pathname } = new URL(request.url, origin);
   if (pathname === '/.well-known/oauth-protected-resource/mcp') {
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ resource, authorization_servers: [origin], scopes_supported: ['tools', 'offline_access'] }));
+    say(response, 200, { resource, authorization_servers: [origin], scopes_supported: ['tools', 'offline_access'] });
+    return;
+  }
+  if (pathname === '/keys') {
+    say(response, 200, keys.size);
+    return;
+  }
+  if (pathname === '/v1/instances/heartbeat') {
+    const known = await tokenOf(request);
+    if (known?.clientId === cloudClient) say(response, 200, { instanceId: 'i', lastSeenAt: new Date(), accountLabel: known.accountId });
+    else say(response, 401, {});
     return;
   }
   if (pathname === '/forget') {
