@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use guildhall_cloud::stripe::STRIPE_WAIT;
+use guildhall_testkit::stripe_stub::{Play, StripeStub};
 use guildhall_wire::cloud::{offers::Offers, problems::CloudProblem};
 use serde_json::{Value, json};
 
-use crate::{
-    companion::{Answer, Options, STRIPE_KEY, TestCompanion},
-    stripe_stub::{Play, StripeStub},
-};
+use crate::companion::{Answer, Options, STRIPE_KEY, TestCompanion};
 
 async fn paid() -> (TestCompanion, StripeStub, String) {
     let stub = StripeStub::open().await;

@@ -15,7 +15,6 @@ mod interface;
 mod linking;
 #[cfg(feature = "real-servers")]
 mod prism;
-mod stripe_stub;
 
 use std::time::Duration;
 
