@@ -15,6 +15,8 @@ mod interface;
 mod linking;
 #[cfg(feature = "real-servers")]
 mod prism;
+#[cfg(feature = "real-servers")]
+mod stripe_package;
 
 use std::time::Duration;
 
