@@ -49,7 +49,7 @@ impl Companion {
     /// Serves until `stop`, then lets requests that run come to their end.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let router = routes::router(self.house);
-        listener::serve(self.listener, router, stop).await;
+        listener::serve(self.listener, router, listener::Limits::default(), stop).await;
     }
 }
 
