@@ -89,12 +89,16 @@ pub(crate) async fn login(
     form: Result<Form, BadForm>,
 ) -> Result<Response, PageError> {
     let form = form?;
-    let email = Email::read(form.get("email").unwrap_or_default(), &mut Check::new());
+    let mut check = Check::new();
+    let email = Email::read(form.get("email").unwrap_or_default(), &mut check);
+    let is_address = check.done().is_ok();
     let code = form
         .get("user_code")
         .and_then(crate::device::read_user_code);
     let now = house.clock.now();
-    let places = [Place::of(from), Place::Account(email.as_str().to_owned())];
+    let mut places = vec![Place::of(from)];
+    // What can be no address is nobody's account, and may be long.
+    places.extend(is_address.then(|| Place::Account(email.as_str().to_owned())));
     house.passwords.take(&places, now)?;
     let password = form.get("password").unwrap_or_default();
     let Some(account) = proven(&house, &email, password).await? else {
