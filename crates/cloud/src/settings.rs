@@ -12,12 +12,20 @@ use url::Url;
 
 use crate::stripe::SecretKey;
 
-/// Where everything is kept, and under which address people reach it.
+/// Where everything is kept.
 #[derive(Clone, Debug, Args)]
-pub struct Place {
+pub struct Folder {
     /// Folder that holds everything the service keeps
     #[arg(long, env = "GUILDHALL_CLOUD_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: PathBuf,
+}
+
+/// Where everything is kept, and under which address people reach it.
+#[derive(Clone, Debug, Args)]
+pub struct Place {
+    /// Where everything is kept.
+    #[command(flatten)]
+    pub folder: Folder,
     /// Where browsers and instances reach the service, https unless it is this computer
     /// [default: the address it listens on]
     #[arg(long, env = "GUILDHALL_CLOUD_PUBLIC_URL", value_name = "ADDRESS")]
@@ -61,6 +69,14 @@ pub enum SettingError {
         name: &'static str,
         /// What it says.
         given: String,
+    },
+    /// Nobody can listen there.
+    #[error("the address {address} cannot be used: {source}")]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
     },
     /// The key cannot be read.
     #[error("the key of the payment service cannot be read from {}: {source}", .path.display())]
