@@ -235,6 +235,17 @@ async fn a_payment_service_that_says_nothing_is_given_up_in_time() {
 }
 
 #[tokio::test]
+async fn two_first_payments_at_once_make_one_customer() {
+    let (cloud, stub, key) = paid().await;
+    let (first, second) = tokio::join!(
+        checkout(&cloud, &key, "price_month"),
+        checkout(&cloud, &key, "price_once")
+    );
+    assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200));
+    assert_eq!(stub.customers(), 1);
+}
+
+#[tokio::test]
 async fn a_customer_whose_making_got_no_answer_is_not_made_twice() {
     let (cloud, stub, key) = paid().await;
     let lost = [Play::Well, Play::Well, Play::HangUp];

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_testkit::stripe_stub::{Seen, StripeStub};
+use guildhall_testkit::stripe_stub::{Play, Seen, StripeStub};
 use guildhall_world::scratch::Scratch;
 use serde_json::{Map, Value, json};
 use tokio::process::Command;
@@ -56,7 +56,9 @@ const calls = {
   "POST /v1/billing_portal/sessions": (ask) => stripe.billingPortal.sessions.create(ask),
 };
 const asks = JSON.parse(readFileSync("asks.json", "utf8"));
-for (const [call, ask] of asks) await calls[call](ask);
+for (const [call, ask] of asks) {
+  console.log(await calls[call](ask).then(() => "done", (error) => error.type));
+}
 "#;
 
 /// Fields that the types want as numbers and as booleans; in a form all is text.
@@ -83,6 +85,16 @@ async fn node(folder: &Path, words: &[&str]) -> (bool, String) {
     let output = soon("an end of node", node.output()).await.unwrap();
     let said = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(said).unwrap())
+}
+
+/// Has Stripe's own client make these calls; what it says of each.
+async fn client(stub: &StripeStub, asks: Vec<Value>) -> Vec<String> {
+    let folder = folder();
+    fs::write(folder.path().join("client.mjs"), CLIENT).unwrap();
+    fs::write(folder.path().join("asks.json"), json!(asks).to_string()).unwrap();
+    let (is_done, said) = node(folder.path(), &["client.mjs", STRIPE_KEY, &stub.url]).await;
+    assert!(is_done, "{said}");
+    said.lines().map(str::to_owned).collect()
 }
 
 /// Which of these values are not of their types, by their places.
@@ -271,21 +283,38 @@ async fn the_types_refuse_what_stripe_does_not_know() {
 async fn stripes_own_client_asks_the_same_with_the_same_words() {
     let stub = StripeStub::open().await;
     let ours = all_asked(&stub).await;
-    let asks: Vec<Value> = ours
+    let asks = ours
         .iter()
-        .map(|seen| json!([seen.call(), object(&seen.fields())]))
-        .collect();
-    let folder = folder();
-    fs::write(folder.path().join("client.mjs"), CLIENT).unwrap();
-    fs::write(folder.path().join("asks.json"), json!(asks).to_string()).unwrap();
-    let (is_done, said) = node(folder.path(), &["client.mjs", STRIPE_KEY, &stub.url]).await;
-    assert!(is_done, "{said}");
+        .map(|seen| json!([seen.call(), object(&seen.fields())]));
+    let said = client(&stub, asks.collect()).await;
+    assert!(said.iter().all(|said| said == "done"), "{said:?}");
     let told = |seen: &Seen| {
         let headers = ["authorization", "stripe-version"].map(|name| seen.headers[name].clone());
         (seen.call().to_owned(), object(&seen.fields()), headers)
     };
     let theirs: Vec<_> = stub.seen().iter().map(told).collect();
     assert_eq!(ours.iter().map(told).collect::<Vec<_>>(), theirs);
+}
+
+#[tokio::test]
+async fn what_the_stub_plays_is_to_stripes_own_client_what_stripe_would_say() {
+    let stub = StripeStub::open().await;
+    let plays = [
+        (Play::Well, "done"),
+        (Play::Refuse(400), "StripeInvalidRequestError"),
+        (Play::Refuse(401), "StripeAuthenticationError"),
+        (Play::Refuse(402), "StripeCardError"),
+        (Play::Refuse(403), "StripePermissionError"),
+        (Play::Later(7), "StripeRateLimitError"),
+        (Play::Refuse(500), "StripeAPIError"),
+        (Play::HangUp, "StripeConnectionError"),
+    ];
+    stub.then(&plays.map(|(play, _)| play));
+    // Where a connection breaks off, it asks once more.
+    stub.then(&[Play::HangUp]);
+    let ask = json!(["POST /v1/customers", {}]);
+    let said = client(&stub, vec![ask; plays.len()]).await;
+    assert_eq!(said, plays.map(|(_, expected)| expected));
 }
 
 #[test]
