@@ -78,7 +78,7 @@ impl Opening {
     ) -> Result<Companion, settings::SettingError> {
         let public = match self.public {
             Some(public) => public,
-            None => settings::Origin::at("GUILDHALL_CLOUD_PUBLIC_URL", address)?,
+            None => settings::Origin::at(address)?,
         };
         let house = House::new(self.store, self.clock, public, self.paid);
         Ok(Companion::new(listener, house))

@@ -147,7 +147,7 @@ async fn account(verb: AccountVerb) -> Outcome {
         AccountVerb::Add { email, place } => {
             let public = match public(place)? {
                 Some(public) => public,
-                None => Origin::at("GUILDHALL_CLOUD_PUBLIC_URL", place.bind)?,
+                None => Origin::at(place.bind)?,
             };
             say(&accounts::add(&store, &public, email, Clock::System.now()).await?)
         }
@@ -167,7 +167,7 @@ fn database(data_dir: &Path) -> PathBuf {
 }
 
 fn public(place: &Place) -> Result<Option<Origin>, SettingError> {
-    let read = |given: &String| Origin::read("GUILDHALL_CLOUD_PUBLIC_URL", given);
+    let read = |given: &String| Origin::read("--public-url", given);
     place.public_url.as_ref().map(read).transpose()
 }
 
@@ -177,7 +177,7 @@ fn paid(payments: Payments) -> Result<Option<Paid>, Box<dyn Error + Send + Sync>
         return Ok(None);
     };
     let key = settings::read_key(&file)?;
-    let base = Origin::read("GUILDHALL_CLOUD_STRIPE_BASE", &payments.stripe_base)?;
+    let base = Origin::read("--stripe-base", &payments.stripe_base)?;
     Ok(Some(Paid {
         stripe: Stripe::new(Outgoing::open()?, base, key),
         topup_price: payments.topup_price.map(Into::into),

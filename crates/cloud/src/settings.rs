@@ -70,6 +70,15 @@ pub enum SettingError {
         /// What it says.
         given: String,
     },
+    /// Nobody said where people reach it.
+    #[error(
+        "{address} is beyond this computer: say with --public-url at which https address people \
+         reach it"
+    )]
+    Unnamed {
+        /// Where it listens.
+        address: SocketAddr,
+    },
     /// Nobody can listen there.
     #[error("the address {address} cannot be used: {source}")]
     Bind {
@@ -110,8 +119,11 @@ impl Origin {
     ///
     /// # Errors
     /// When that is not this computer: what is said in clear on a network is everybody's.
-    pub fn at(name: &'static str, address: SocketAddr) -> Result<Self, SettingError> {
-        Self::read(name, &format!("http://{address}"))
+    pub fn at(address: SocketAddr) -> Result<Self, SettingError> {
+        let url = Url::parse(&format!("http://{address}"))
+            .ok()
+            .filter(is_origin);
+        url.map(Self).ok_or(SettingError::Unnamed { address })
     }
 
     /// The address of `path`, which begins with a slash; of `""` the origin itself.

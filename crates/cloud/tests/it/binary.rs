@@ -241,30 +241,37 @@ async fn the_log_tells_of_a_key_that_is_refused_and_holds_no_secret() {
 #[tokio::test]
 async fn settings_that_would_speak_in_clear_to_others_are_refused() {
     let folder = Scratch::new("cloud-binary");
-    for args in [
-        &["--bind", "0.0.0.0:0"][..],
-        &[
-            "--bind",
-            "127.0.0.1:0",
-            "--public-url",
-            "http://cloud.example",
-        ],
-        &[
-            "--bind",
-            "127.0.0.1:0",
-            "--stripe-key-file",
-            "/nonexistent/key",
-        ],
+    let key = folder.path().join("stripe-key");
+    std::fs::write(&key, "sk_canary with a blank").unwrap();
+    let key = key.to_str().unwrap();
+    for (args, says) in [
+        (
+            &["--bind", "0.0.0.0:0"][..],
+            "is beyond this computer: say with --public-url",
+        ),
+        (
+            &["--public-url", "http://cloud.example"],
+            "--public-url must be https",
+        ),
+        (
+            &["--stripe-key-file", "/nonexistent/key"],
+            "cannot be read from /nonexistent/key: No such file",
+        ),
+        (&["--stripe-key-file", key], "it holds no key"),
     ] {
         let mut serve = program(&folder.path().join("data"));
-        serve.arg("serve").args(args).stderr(Stdio::piped());
+        serve
+            .arg("serve")
+            .env("GUILDHALL_CLOUD_BIND", "127.0.0.1:0")
+            .args(args)
+            .stderr(Stdio::piped());
         let output = soon("a refusal", serve.output()).await.unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(output.stdout.is_empty(), "{output:?}");
-        assert!(
-            output.stderr.starts_with(b"guildhall-cloud: "),
-            "{output:?}"
-        );
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.starts_with("guildhall-cloud: "), "{said}");
+        assert!(said.contains(says) && !said.contains("canary"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
     }
 }
 
