@@ -156,13 +156,13 @@ async fn whoever_takes_no_bytes_holds_no_place_for_ever() {
 #[tokio::test]
 async fn an_old_connection_ends_after_the_answer_it_waits_for() {
     let mut door = TestDoor::open(Limits {
-        age_max: SHORT,
+        age_max: 4 * SHORT,
         ..Limits::default()
     })
     .await;
     let mut waiting = door.waits().await;
     let mut byte = [0];
-    let answered = timeout(2 * SHORT, waiting.read(&mut byte)).await;
+    let answered = timeout(6 * SHORT, waiting.read(&mut byte)).await;
     assert!(answered.is_err(), "it is not cut");
     door.release.notify_one();
     assert!(rest(waiting).await.ends_with("waited"));

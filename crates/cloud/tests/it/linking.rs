@@ -207,7 +207,20 @@ async fn what_is_no_request_of_an_instance_is_refused_as_oauth_says() {
         .get("/.well-known/oauth-authorization-server")
         .await
         .ok();
-    assert_eq!(metadata["issuer"], format!("http://{}", cloud.address));
+    let place = |path: &str| format!("http://{}{path}", cloud.address);
+    let expected = json!({
+        "issuer": place(""),
+        "device_authorization_endpoint": place("/oauth/device"),
+        "token_endpoint": place("/oauth/token"),
+        "revocation_endpoint": place("/oauth/revoke"),
+        "grant_types_supported": ["urn:ietf:params:oauth:grant-type:device_code"],
+        "response_types_supported": [],
+        "scopes_supported": ["instance"],
+        "token_endpoint_auth_methods_supported": ["none"],
+        "revocation_endpoint_auth_methods_supported": ["none"],
+        "service_documentation": place("/openapi.json"),
+    });
+    assert_eq!(metadata, expected);
 }
 
 #[tokio::test]
