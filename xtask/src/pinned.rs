@@ -195,7 +195,13 @@ mod tests {
             (agents::SHELF, vec!["claude-code", "codex", "opencode"]),
             (
                 counterparts::SHELF,
-                vec!["conformance", "everything", "oidc-provider", "prism"],
+                vec![
+                    "conformance",
+                    "everything",
+                    "oidc-provider",
+                    "prism",
+                    "stripe",
+                ],
             ),
         ];
         for (shelf, expected) in shelves {

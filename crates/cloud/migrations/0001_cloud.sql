@@ -28,14 +28,15 @@ CREATE TABLE devices (
   state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'denied', 'issued')),
   account_id TEXT REFERENCES accounts (id),
   name TEXT NOT NULL,
-  asked_from TEXT NOT NULL,
+  asked_from TEXT NOT NULL, -- the address, as people are shown it
+  network TEXT NOT NULL,    -- what is counted as one address
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   polled_at INTEGER,
   CHECK ((state = 'approved') <= (account_id IS NOT NULL))
 ) STRICT;
 CREATE INDEX devices_by_end ON devices (expires_at);
-CREATE INDEX devices_of_address ON devices (asked_from);
+CREATE INDEX devices_of_network ON devices (network);
 
 CREATE TABLE instances (
   id TEXT PRIMARY KEY,

@@ -28,25 +28,26 @@ use crate::{
 /// How long a one-time link counts.
 pub const LINK_AGE_S: i64 = 7 * 24 * 3_600;
 
-/// An e-mail address that can be none.
+/// Why nothing is done with an account.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} is no e-mail address")]
-pub struct NoAddress(String);
+pub enum AccountError {
+    /// What can be no e-mail address.
+    #[error("{0} is no e-mail address")]
+    NoAddress(String),
+    /// Nobody's address.
+    #[error("there is no account {0}")]
+    NoAccount(String),
+}
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Makes an account, or finds the one with this address, and a one-time link where its password is
 /// chosen; an older link no longer counts.
 ///
 /// # Errors
 /// When it is no address, or the store fails.
-pub async fn add(
-    store: &Store,
-    public: &Origin,
-    email: &str,
-    now: Moment,
-) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let mut check = Check::new();
-    let address = Email::read(email, &mut check);
-    check.done().map_err(|_| NoAddress(email.to_owned()))?;
+pub async fn add(store: &Store, public: &Origin, email: &str, now: Moment) -> Outcome<String> {
+    let address = address(email)?;
     let link = minting::link()?;
     let (digest, expires_at) = (link.digest(), now.plus_seconds(LINK_AGE_S));
     let added = store.write("adding an account", move |tx| {
@@ -55,6 +56,54 @@ pub async fn add(
     });
     added.await?;
     Ok(public.address(&format!("/welcome/{}", link.reveal())))
+}
+
+/// The accounts as lines of text: address, what is linked, when it was seen last.
+///
+/// # Errors
+/// When the store fails.
+pub async fn list(store: &Store) -> Outcome<Vec<String>> {
+    let listed = store.read("listing accounts", accounts::list).await?;
+    let line = |account: accounts::Listed| {
+        let linked = match (account.linked, account.has_password) {
+            (0, false) => "no password chosen yet".to_owned(),
+            (0, true) => "nothing linked".to_owned(),
+            (linked, _) => format!("{linked} linked"),
+        };
+        let seen = account.last_seen_at.map(|at| format!(", last seen {at}"));
+        format!("{}: {linked}{}", account.email, seen.unwrap_or_default())
+    };
+    Ok(listed.into_iter().map(line).collect())
+}
+
+/// Removes an account with its sessions; its instances are linked no more. Says what is left at
+/// the payment service, which is not told.
+///
+/// # Errors
+/// When there is no such account, or the store fails.
+pub async fn remove(store: &Store, email: &str) -> Outcome<String> {
+    let address = address(email)?.as_str().to_owned();
+    let named = address.clone();
+    let removed = store.write("removing an account", move |tx| {
+        accounts::remove(tx, &named)
+    });
+    let Some(removed) = removed.await? else {
+        return Err(AccountError::NoAccount(address).into());
+    };
+    Ok(match removed.customer {
+        None => format!("{address} is removed"),
+        Some(customer) => format!(
+            "{address} is removed; what it pays goes on until you end it at Stripe, where it is \
+             {customer}"
+        ),
+    })
+}
+
+fn address(email: &str) -> Result<Email, AccountError> {
+    let mut check = Check::new();
+    let address = Email::read(email, &mut check);
+    let no_address = |_| AccountError::NoAddress(email.to_owned());
+    check.done().map(|()| address).map_err(no_address)
 }
 
 /// Where everything begins.
@@ -89,12 +138,16 @@ pub(crate) async fn login(
     form: Result<Form, BadForm>,
 ) -> Result<Response, PageError> {
     let form = form?;
-    let email = Email::read(form.get("email").unwrap_or_default(), &mut Check::new());
+    let mut check = Check::new();
+    let email = Email::read(form.get("email").unwrap_or_default(), &mut check);
+    let is_address = check.done().is_ok();
     let code = form
         .get("user_code")
         .and_then(crate::device::read_user_code);
     let now = house.clock.now();
-    let places = [Place::of(from), Place::Account(email.as_str().to_owned())];
+    let mut places = vec![Place::of(from)];
+    // What can be no address is nobody's account, and may be long.
+    places.extend(is_address.then(|| Place::Account(email.as_str().to_owned())));
     house.passwords.take(&places, now)?;
     let password = form.get("password").unwrap_or_default();
     let Some(account) = proven(&house, &email, password).await? else {

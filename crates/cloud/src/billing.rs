@@ -206,7 +206,8 @@ fn is_kept_as_failed(failed: Failed) -> bool {
         // Another request of the same wish is under way.
         Failed::Refused(http::StatusCode::CONFLICT) => false,
         Failed::Refused(_) | Failed::Broken => true,
-        Failed::TooOften { .. } | Failed::Unanswered => false,
+        // Refused before anything was begun, or nobody knows.
+        Failed::KeyRefused | Failed::TooOften { .. } | Failed::Unanswered => false,
     }
 }
 

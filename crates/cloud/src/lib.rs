@@ -49,7 +49,7 @@ impl Companion {
     /// Serves until `stop`, then lets requests that run come to their end.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let router = routes::router(self.house);
-        listener::serve(self.listener, router, stop).await;
+        listener::serve(self.listener, router, listener::Limits::default(), stop).await;
     }
 }
 
@@ -78,7 +78,7 @@ impl Opening {
     ) -> Result<Companion, settings::SettingError> {
         let public = match self.public {
             Some(public) => public,
-            None => settings::Origin::at("GUILDHALL_CLOUD_PUBLIC_URL", address)?,
+            None => settings::Origin::at(address)?,
         };
         let house = House::new(self.store, self.clock, public, self.paid);
         Ok(Companion::new(listener, house))

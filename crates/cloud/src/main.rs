@@ -2,7 +2,7 @@
 
 use std::{
     error::Error,
-    io::Write,
+    io::{IsTerminal, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -10,7 +10,7 @@ use std::{
 use clap::{Parser, Subcommand};
 use guildhall_cloud::{
     Opening, Paid, accounts,
-    settings::{self, Origin, Payments, Place},
+    settings::{self, Folder, Origin, Payments, Place, SettingError},
     store::Store,
     stripe::Stripe,
 };
@@ -62,6 +62,22 @@ enum AccountVerb {
         #[command(flatten)]
         place: Place,
     },
+    /// Lists the accounts, and how many instances are linked to each
+    #[command(after_help = "Example:\n  guildhall-cloud account list --data-dir ~/cloud")]
+    List {
+        #[command(flatten)]
+        folder: Folder,
+    },
+    /// Removes an account and unlinks its instances; Stripe is not told
+    #[command(
+        after_help = "Example:\n  guildhall-cloud account remove ada@example.org --data-dir ~/cloud"
+    )]
+    Remove {
+        /// What the person signs in with
+        email: String,
+        #[command(flatten)]
+        folder: Folder,
+    },
 }
 
 type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
@@ -77,9 +93,7 @@ fn main() -> ExitCode {
         runtime.block_on(async {
             match verb {
                 Verb::Serve { place, payments } => serve(place, payments).await,
-                Verb::Account {
-                    verb: AccountVerb::Add { email, place },
-                } => add(&email, place).await,
+                Verb::Account { verb } => account(verb).await,
             }
         })
     });
@@ -95,10 +109,14 @@ fn main() -> ExitCode {
 async fn serve(place: Place, payments: Payments) -> Outcome {
     let stop = stop()?;
     // Held to the end: a second service on the same folder would issue keys beside this one.
-    let data_dir = DataDir::open(&place.data_dir)?;
+    let data_dir = DataDir::open(&place.folder.data_dir)?;
     let public = public(&place)?;
     let paid = paid(payments)?;
-    let listener = TcpListener::bind(place.bind).await?;
+    let failed = |source| SettingError::Bind {
+        address: place.bind,
+        source,
+    };
+    let listener = TcpListener::bind(place.bind).await.map_err(failed)?;
     let address = listener.local_addr()?;
     let opening = Opening {
         store: Store::open(&database(data_dir.path()))?,
@@ -112,21 +130,33 @@ async fn serve(place: Place, payments: Payments) -> Outcome {
     Ok(())
 }
 
-async fn add(email: &str, place: Place) -> Outcome {
+async fn account(verb: AccountVerb) -> Outcome {
+    let folder = match &verb {
+        AccountVerb::Add { place, .. } => &place.folder,
+        AccountVerb::List { folder } | AccountVerb::Remove { folder, .. } => folder,
+    };
     // Made private where it is new. A service that runs on it has the lock, and the database takes
     // both of them.
-    let _held = match DataDir::open(&place.data_dir) {
+    let _held = match DataDir::open(&folder.data_dir) {
         Ok(data_dir) => Some(data_dir),
         Err(DataDirError::InUse(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    let public = match public(&place)? {
-        Some(public) => public,
-        None => Origin::at("GUILDHALL_CLOUD_PUBLIC_URL", place.bind)?,
-    };
-    let store = Store::open(&database(&place.data_dir))?;
-    let link = accounts::add(&store, &public, email, Clock::System.now()).await?;
-    say(&link)
+    let store = Store::open(&database(&folder.data_dir))?;
+    match &verb {
+        AccountVerb::Add { email, place } => {
+            let public = match public(place)? {
+                Some(public) => public,
+                None => Origin::at(place.bind)?,
+            };
+            say(&accounts::add(&store, &public, email, Clock::System.now()).await?)
+        }
+        AccountVerb::List { .. } => {
+            let lines = accounts::list(&store).await?;
+            lines.iter().try_for_each(|line| say(line))
+        }
+        AccountVerb::Remove { email, .. } => say(&accounts::remove(&store, email).await?),
+    }
 }
 
 /// The database's name in the data folder.
@@ -136,8 +166,8 @@ fn database(data_dir: &Path) -> PathBuf {
     data_dir.join(DATABASE)
 }
 
-fn public(place: &Place) -> Result<Option<Origin>, settings::SettingError> {
-    let read = |given: &String| Origin::read("GUILDHALL_CLOUD_PUBLIC_URL", given);
+fn public(place: &Place) -> Result<Option<Origin>, SettingError> {
+    let read = |given: &String| Origin::read("--public-url", given);
     place.public_url.as_ref().map(read).transpose()
 }
 
@@ -147,7 +177,7 @@ fn paid(payments: Payments) -> Result<Option<Paid>, Box<dyn Error + Send + Sync>
         return Ok(None);
     };
     let key = settings::read_key(&file)?;
-    let base = Origin::read("GUILDHALL_CLOUD_STRIPE_BASE", &payments.stripe_base)?;
+    let base = Origin::read("--stripe-base", &payments.stripe_base)?;
     Ok(Some(Paid {
         stripe: Stripe::new(Outgoing::open()?, base, key),
         topup_price: payments.topup_price.map(Into::into),
@@ -194,5 +224,7 @@ fn start_logging() {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // Colours are for eyes; in a file they are noise.
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
 }

@@ -185,7 +185,7 @@ pub(crate) async fn begin(
         device_digest: device_code.digest(),
         user_digest: tokens::digest(&user_code),
         name,
-        asked_from: from.to_string(),
+        asked_from: from,
         created_at: now,
         expires_at: now.plus_seconds(DEVICE_CODE_TTL_S),
     };

@@ -34,6 +34,9 @@ pub struct Price {
 struct Recurring {
     interval: String,
     interval_count: u64,
+    /// `licensed`, or `metered` where the amount is that of one unit used.
+    #[serde(default)]
+    usage_type: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -84,11 +87,15 @@ impl Price {
         })
     }
 
-    /// `None` for every second month and the like, for which there is no word.
+    /// `None` for every second month and the like, for which there is no word, and for what is
+    /// paid by use: its amount is nobody's bill.
     fn interval(&self) -> Option<Interval> {
         let Some(recurring) = &self.recurring else {
             return Some(Interval::Once);
         };
+        if recurring.usage_type.as_deref() == Some("metered") {
+            return None;
+        }
         match (recurring.interval.as_str(), recurring.interval_count) {
             ("day", 1) => Some(Interval::Day),
             ("week", 1) => Some(Interval::Week),
@@ -127,7 +134,7 @@ mod tests {
     fn price(id: &str, changed: &Value) -> Price {
         let mut price = json!({
             "id": id, "object": "price", "currency": "eur", "unit_amount": 1200,
-            "recurring": {"interval": "month", "interval_count": 1},
+            "recurring": {"interval": "month", "interval_count": 1, "usage_type": "licensed"},
             "product": {"id": "prod_1", "object": "product", "name": "Team", "active": true,
                 "metadata": {"guildhall": "1", "planId": "team", "limit.agents": "5"}},
         });
@@ -161,6 +168,8 @@ mod tests {
             json!({"unit_amount": -1}),
             json!({"recurring": {"interval": "month", "interval_count": 3}}),
             json!({"recurring": {"interval": "fortnight", "interval_count": 1}}),
+            json!({"recurring": {"interval": "month", "interval_count": 1,
+                "usage_type": "metered"}}),
             product(&json!({})),
             product(&json!({"guildhall": "0"})),
             gone,

@@ -2,7 +2,7 @@
 
 use std::{
     convert::Infallible,
-    net::{IpAddr, Ipv4Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
 use axum::extract::FromRequestParts;
@@ -26,6 +26,17 @@ impl<S: Sync> FromRequestParts<S> for Source {
         let peer = parts.extensions.get::<Peer>();
         let peer = peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
         Ok(Self(source(peer.to_canonical(), &parts.headers)))
+    }
+}
+
+/// What is counted as one address: of an IPv6 address the network, since one computer has them all.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

@@ -51,6 +51,9 @@ impl From<Failed> for Problem {
     }
 }
 
+/// The title of every problem that keeps everybody from paying.
+const UNPAYABLE: &str = "Payments do not work now";
+
 /// Status, code, title and sentence of a problem.
 struct Said {
     status: StatusCode,
@@ -72,7 +75,6 @@ impl Problem {
     fn said(&self) -> Said {
         const NOT_FOUND: &str = "It is not there";
         const MALFORMED: &str = "The request cannot be read";
-        const UNPAYABLE: &str = "Payments do not work now";
         match self {
             Self::Unauthenticated => said(
                 StatusCode::UNAUTHORIZED,
@@ -167,10 +169,16 @@ fn failed_said(failed: Failed) -> Said {
             "Too many requests",
             "The payment service is asked too often. Try again in a moment.",
         ),
+        Failed::KeyRefused => said(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "PAYMENT_SERVICE_UNAVAILABLE",
+            UNPAYABLE,
+            "This service has no access to its payment service. Tell whoever runs it.",
+        ),
         Failed::Broken | Failed::Unanswered => said(
             StatusCode::SERVICE_UNAVAILABLE,
             "PAYMENT_SERVICE_UNAVAILABLE",
-            "Payments do not work now",
+            UNPAYABLE,
             "The payment service does not answer. Try again in a moment.",
         ),
     }
@@ -243,7 +251,11 @@ mod tests {
         for (problem, status, code) in [
             (refused(StatusCode::BAD_REQUEST), 400, "MALFORMED_REQUEST"),
             (refused(StatusCode::PAYMENT_REQUIRED), 409, "CONFLICT"),
-            (refused(StatusCode::UNAUTHORIZED), 409, "CONFLICT"),
+            (
+                Failed::KeyRefused.into(),
+                503,
+                "PAYMENT_SERVICE_UNAVAILABLE",
+            ),
             (
                 Failed::TooOften { retry_after_s: 7 }.into(),
                 429,

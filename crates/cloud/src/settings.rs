@@ -12,12 +12,20 @@ use url::Url;
 
 use crate::stripe::SecretKey;
 
-/// Where everything is kept, and under which address people reach it.
+/// Where everything is kept.
 #[derive(Clone, Debug, Args)]
-pub struct Place {
+pub struct Folder {
     /// Folder that holds everything the service keeps
     #[arg(long, env = "GUILDHALL_CLOUD_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: PathBuf,
+}
+
+/// Where everything is kept, and under which address people reach it.
+#[derive(Clone, Debug, Args)]
+pub struct Place {
+    /// Where everything is kept.
+    #[command(flatten)]
+    pub folder: Folder,
     /// Where browsers and instances reach the service, https unless it is this computer
     /// [default: the address it listens on]
     #[arg(long, env = "GUILDHALL_CLOUD_PUBLIC_URL", value_name = "ADDRESS")]
@@ -62,6 +70,23 @@ pub enum SettingError {
         /// What it says.
         given: String,
     },
+    /// Nobody said where people reach it.
+    #[error(
+        "{address} is beyond this computer: say with --public-url at which https address people \
+         reach it"
+    )]
+    Unnamed {
+        /// Where it listens.
+        address: SocketAddr,
+    },
+    /// Nobody can listen there.
+    #[error("the address {address} cannot be used: {source}")]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
     /// The key cannot be read.
     #[error("the key of the payment service cannot be read from {}: {source}", .path.display())]
     Key {
@@ -94,8 +119,11 @@ impl Origin {
     ///
     /// # Errors
     /// When that is not this computer: what is said in clear on a network is everybody's.
-    pub fn at(name: &'static str, address: SocketAddr) -> Result<Self, SettingError> {
-        Self::read(name, &format!("http://{address}"))
+    pub fn at(address: SocketAddr) -> Result<Self, SettingError> {
+        let url = Url::parse(&format!("http://{address}"))
+            .ok()
+            .filter(is_origin);
+        url.map(Self).ok_or(SettingError::Unnamed { address })
     }
 
     /// The address of `path`, which begins with a slash; of `""` the origin itself.

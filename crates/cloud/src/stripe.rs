@@ -32,7 +32,7 @@ const PAGES_MAX: usize = 20;
 /// When to come back where the payment service does not say.
 const USUAL_RETRY_S: u64 = 2;
 
-/// The secret key of the payment service. It has no `Debug` and no `Display`.
+/// The secret key of the payment service. It has no `Display`, and its `Debug` does not show it.
 #[derive(Clone)]
 pub struct SecretKey(HeaderValue);
 
@@ -66,6 +66,8 @@ pub struct Stripe {
 pub enum Failed {
     /// It said no: 4xx.
     Refused(StatusCode),
+    /// It does not take our key for this: 401 or 403. Whoever runs this service has to act.
+    KeyRefused,
     /// It wants to be asked later.
     TooOften {
         /// When, in seconds.
@@ -264,6 +266,10 @@ fn judge(status: StatusCode, headers: &HeaderMap) -> Result<(), Failed> {
     let request = text("request-id").unwrap_or_default();
     tracing::warn!(%status, request, "the payment service refused");
     Err(match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            tracing::error!("nobody can pay: the payment service does not take the secret key");
+            Failed::KeyRefused
+        }
         StatusCode::TOO_MANY_REQUESTS => Failed::TooOften {
             retry_after_s: text("retry-after")
                 .and_then(|seconds| seconds.trim().parse().ok())
@@ -294,6 +300,9 @@ mod tests {
         assert_eq!(judge(StatusCode::OK, &none), Ok(()));
         for status in [StatusCode::BAD_REQUEST, StatusCode::PAYMENT_REQUIRED] {
             assert_eq!(judge(status, &none), Err(Failed::Refused(status)));
+        }
+        for status in [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN] {
+            assert_eq!(judge(status, &none), Err(Failed::KeyRefused));
         }
         for status in [StatusCode::BAD_GATEWAY, StatusCode::FOUND] {
             assert_eq!(judge(status, &none), Err(Failed::Broken));

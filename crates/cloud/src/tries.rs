@@ -3,16 +3,18 @@
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Mutex, PoisonError},
 };
 
 use guildhall_domain::{Moment, limits};
 
+use crate::peers::network;
+
 /// What a wrong guess counts against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// Where it came from; of an IPv6 address the network, since one computer has them all.
+    /// The network it came from.
     Address(IpAddr),
     /// The account it was aimed at or made by, under whatever name.
     Account(String),
@@ -21,13 +23,7 @@ pub enum Place {
 impl Place {
     /// The place of an address.
     pub fn of(address: IpAddr) -> Self {
-        Self::Address(match address.to_canonical() {
-            IpAddr::V6(v6) => {
-                let [a, b, c, d, ..] = v6.segments();
-                Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-            }
-            v4 @ IpAddr::V4(_) => v4,
-        })
+        Self::Address(network(address))
     }
 }
 

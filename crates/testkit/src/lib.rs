@@ -18,6 +18,7 @@ mod gated;
 mod hall;
 mod log;
 mod raw;
+pub mod stripe_stub;
 
 pub use answers::Answer;
 pub use asks::{Waiting, call, usual_options};

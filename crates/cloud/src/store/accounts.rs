@@ -42,6 +42,67 @@ pub fn by_email(tx: &Transaction<'_>, email: &str) -> Result<Option<Account>> {
     tx.query_row(sql, [email], read).optional()
 }
 
+/// An account as whoever runs the service sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// What the person signs in with.
+    pub email: String,
+    /// Whether the one-time link was followed.
+    pub has_password: bool,
+    /// How many instances are linked to it.
+    pub linked: i64,
+    /// When one of them was seen last.
+    pub last_seen_at: Option<Moment>,
+}
+
+/// All accounts, by their addresses.
+///
+/// # Errors
+/// Of the engine.
+pub fn list(tx: &Transaction<'_>) -> Result<Vec<Listed>> {
+    let sql = "SELECT a.email, a.password IS NOT NULL, count(i.id), max(i.last_seen_at)
+               FROM accounts a LEFT JOIN instances i ON i.account_id = a.id
+               GROUP BY a.id ORDER BY a.email";
+    let mut query = tx.prepare(sql)?;
+    let listed = query.query_map([], |row| {
+        Ok(Listed {
+            email: row.get(0)?,
+            has_password: row.get(1)?,
+            linked: row.get(2)?,
+            last_seen_at: row.get::<_, Option<i64>>(3)?.map(Moment::from_millis),
+        })
+    })?;
+    listed.collect()
+}
+
+/// An account that was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// Who it is at the payment service, where it was made known there.
+    pub customer: Option<String>,
+}
+
+/// Removes the account with this address and all that is linked to it; `None` when there is none.
+///
+/// # Errors
+/// Of the engine.
+pub fn remove(tx: &Transaction<'_>, email: &str) -> Result<Option<Removed>> {
+    let Some(account) = by_email(tx, email)? else {
+        return Ok(None);
+    };
+    let customer = known_customer(tx, account.id)?;
+    for sql in [
+        "DELETE FROM links WHERE account_id = $1",
+        "DELETE FROM sessions WHERE account_id = $1",
+        "DELETE FROM devices WHERE account_id = $1",
+        "DELETE FROM instances WHERE account_id = $1",
+        "DELETE FROM accounts WHERE id = $1",
+    ] {
+        tx.execute(sql, [account.id])?;
+    }
+    Ok(Some(Removed { customer }))
+}
+
 fn read(row: &rusqlite::Row<'_>) -> Result<Account> {
     Ok(Account {
         id: row.get(0)?,

@@ -1,5 +1,7 @@
 //! Requests of devices for a key. What becomes of one is decided by [`crate::device`].
 
+use std::net::IpAddr;
+
 use guildhall_domain::Moment;
 use rusqlite::{OptionalExtension, Result, Row, Transaction, params};
 
@@ -7,14 +9,15 @@ use super::{accounts::Digest, instances};
 use crate::{
     device::{Decided, Device, Polled, State},
     ids::{AccountId, InstanceId},
+    peers::network,
 };
 
 /// How long a request is remembered after its end, so that a late device hears of it.
 const KEPT_S: i64 = 3_600;
 /// Requests that are kept at one moment; one more is refused.
 const DEVICES_MAX: i64 = 100_000;
-/// Requests of one address that are kept, so that nobody alone keeps all others out.
-const DEVICES_PER_ADDRESS_MAX: i64 = 100;
+/// Requests of one network that are kept, so that nobody alone keeps all others out.
+const DEVICES_PER_NETWORK_MAX: i64 = 100;
 
 /// A request that begins.
 #[derive(Clone, Debug)]
@@ -26,7 +29,7 @@ pub struct NewDevice {
     /// What it calls itself; empty when it did not say.
     pub name: String,
     /// The address it asked from.
-    pub asked_from: String,
+    pub asked_from: IpAddr,
     /// When it asked.
     pub created_at: Moment,
     /// When its codes stop to count.
@@ -53,19 +56,21 @@ pub fn add(tx: &Transaction<'_>, device: &NewDevice) -> Result<bool> {
     tx.execute("DELETE FROM devices WHERE expires_at < $1", [over])?;
     let number = |row: &Row<'_>| row.get::<_, i64>(0);
     let all = tx.query_row("SELECT count(*) FROM devices", [], number)?;
-    let sql = "SELECT count(*) FROM devices WHERE asked_from = $1";
-    let near = tx.query_row(sql, [&device.asked_from], number)?;
-    if all >= DEVICES_MAX || near >= DEVICES_PER_ADDRESS_MAX {
+    let network = network(device.asked_from).to_string();
+    let sql = "SELECT count(*) FROM devices WHERE network = $1";
+    let near = tx.query_row(sql, [&network], number)?;
+    if all >= DEVICES_MAX || near >= DEVICES_PER_NETWORK_MAX {
         return Ok(false);
     }
     tx.execute(
-        "INSERT INTO devices (device_digest, user_digest, state, name, asked_from, created_at,
-            expires_at) VALUES ($1, $2, 'pending', $3, $4, $5, $6)",
+        "INSERT INTO devices (device_digest, user_digest, state, name, asked_from, network,
+            created_at, expires_at) VALUES ($1, $2, 'pending', $3, $4, $5, $6, $7)",
         params![
             device.device_digest,
             device.user_digest,
             device.name,
-            device.asked_from,
+            device.asked_from.to_string(),
+            network,
             device.created_at.as_millis(),
             device.expires_at.as_millis(),
         ],

@@ -202,6 +202,20 @@ mod tests {
         assert!(Store::open(&file).is_err());
     }
 
+    #[test]
+    fn what_is_answered_is_on_the_disk_and_what_is_erased_is_gone() {
+        let scratch = Scratch::new("cloud-store");
+        let connection = connect(&scratch.path().join("cloud.sqlite")).unwrap();
+        let value = |name| -> rusqlite::types::Value {
+            let read = |row: &rusqlite::Row<'_>| row.get(0);
+            connection.pragma_query_value(None, name, read).unwrap()
+        };
+        assert_eq!(value("journal_mode"), "wal".to_owned().into());
+        assert_eq!(value("synchronous"), 2.into(), "full");
+        assert_eq!(value("foreign_keys"), 1.into());
+        assert_eq!(value("secure_delete"), 1.into());
+    }
+
     #[tokio::test]
     async fn a_job_that_fails_or_panics_leaves_nothing_and_the_next_one_runs() {
         let scratch = Scratch::new("cloud-store");

@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use guildhall_cloud::stripe::STRIPE_WAIT;
+use guildhall_testkit::stripe_stub::{Play, StripeStub};
 use guildhall_wire::cloud::{offers::Offers, problems::CloudProblem};
 use serde_json::{Value, json};
 
-use crate::{
-    companion::{Answer, Options, STRIPE_KEY, TestCompanion},
-    stripe_stub::{Play, StripeStub},
-};
+use crate::companion::{Answer, Options, STRIPE_KEY, TestCompanion};
 
-async fn paid() -> (TestCompanion, StripeStub, String) {
+/// A companion with a payment service, and the key of an instance.
+pub(crate) async fn paid() -> (TestCompanion, StripeStub, String) {
     let stub = StripeStub::open().await;
     let options = Options {
         stripe: Some(stub.url.clone()),
@@ -23,7 +22,8 @@ async fn paid() -> (TestCompanion, StripeStub, String) {
     (cloud, stub, key)
 }
 
-async fn checkout(cloud: &TestCompanion, key: &str, sku: &str) -> Answer {
+/// Asks for the page of an offer.
+pub(crate) async fn checkout(cloud: &TestCompanion, key: &str, sku: &str) -> Answer {
     let ask = json!({ "skuId": sku });
     cloud.keyed("POST", "/v1/checkout", key, Some(ask)).await
 }
@@ -191,6 +191,8 @@ async fn each_failure_of_the_payment_service_is_a_problem_in_our_own_words() {
     for (play, status, code) in [
         (Play::Refuse(402), 409, "CONFLICT"),
         (Play::Refuse(400), 400, "MALFORMED_REQUEST"),
+        (Play::Refuse(401), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (Play::Refuse(403), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
         (Play::Refuse(500), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
         (Play::Later(7), 429, "RATE_LIMITED"),
         (Play::HangUp, 503, "PAYMENT_SERVICE_UNAVAILABLE"),
@@ -233,6 +235,17 @@ async fn a_payment_service_that_says_nothing_is_given_up_in_time() {
 }
 
 #[tokio::test]
+async fn two_first_payments_at_once_make_one_customer() {
+    let (cloud, stub, key) = paid().await;
+    let (first, second) = tokio::join!(
+        checkout(&cloud, &key, "price_month"),
+        checkout(&cloud, &key, "price_once")
+    );
+    assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200));
+    assert_eq!(stub.customers(), 1);
+}
+
+#[tokio::test]
 async fn a_customer_whose_making_got_no_answer_is_not_made_twice() {
     let (cloud, stub, key) = paid().await;
     let lost = [Play::Well, Play::Well, Play::HangUp];
@@ -261,6 +274,25 @@ async fn a_customer_whose_making_failed_is_asked_for_anew() {
     answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     // Stripe keeps that failure under the wish's name for a day.
     checkout(&cloud, &key, "price_month").await.ok();
+}
+
+#[tokio::test]
+async fn a_key_that_the_payment_service_refuses_is_the_operators_to_mend_and_costs_no_wish() {
+    let (cloud, stub, key) = paid().await;
+    stub.then(&[Play::Well, Play::Well, Play::Refuse(401)]);
+    let problem = checkout(&cloud, &key, "price_month")
+        .await
+        .problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("whoever runs it"), "{detail}");
+    checkout(&cloud, &key, "price_month").await.ok();
+    let seen = stub.seen();
+    let wishes: Vec<&str> = seen
+        .iter()
+        .filter(|seen| seen.call() == "POST /v1/customers")
+        .map(|seen| seen.headers["idempotency-key"].as_str())
+        .collect();
+    assert_eq!((wishes.len(), wishes[0]), (2, wishes[1]));
 }
 
 #[tokio::test]

@@ -101,7 +101,7 @@ impl TestCompanion {
     /// The one-time link of an account, without its origin.
     pub(crate) async fn invite(&self, email: &str) -> String {
         let store = Store::open(&self.database).unwrap();
-        let public = Origin::at("url", self.address).unwrap();
+        let public = Origin::at(self.address).unwrap();
         let link = accounts::add(&store, &public, email, self.clock.now())
             .await
             .unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use guildhall_cloud::openapi;
 
-use crate::companion::TestCompanion;
+use crate::companion::{PASSWORD, TestCompanion, form};
 
 #[tokio::test]
 async fn the_document_lists_every_route_and_nothing_else() {
@@ -68,6 +68,34 @@ async fn what_is_not_there_is_a_problem_and_every_answer_is_signed() {
     wrong.problem(405, "MALFORMED_REQUEST");
     assert_eq!(cloud.get("/").await.header("location"), "/activate");
     assert_eq!(cloud.get("/health").await.ok()["status"], "ok");
+}
+
+#[tokio::test]
+async fn no_form_of_another_page_signs_in_or_out_or_chooses_a_password() {
+    let cloud = TestCompanion::open().await;
+    let browser = cloud.browser("ada@example.org").await;
+    let link = cloud.invite("ada@example.org").await;
+    let fields = [
+        ("email", "ada@example.org"),
+        ("password", PASSWORD),
+        ("again", PASSWORD),
+    ];
+    for path in ["/login", "/logout", &link] {
+        let mut request = form(path, &fields);
+        let origin = "https://evil.example".parse().unwrap();
+        request.headers_mut().insert("origin", origin);
+        let answer = browser.send(request).await;
+        let answer = answer.shows(403, "not sent from here");
+        assert_eq!(answer.header("set-cookie"), "", "{path}");
+    }
+    // Without what the forms of this session carry, nobody is signed out.
+    let bare = browser.post("/logout", &[]).await;
+    bare.shows(403, "not sent from here");
+    let page = browser.get("/activate").await.shows(200, "Signed in as");
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+    assert_eq!(page.header("x-frame-options"), "DENY");
+    cloud.get(&link).await.shows(200, "Choose a password");
 }
 
 #[tokio::test]

@@ -131,6 +131,15 @@ async fn nobody_alone_keeps_all_others_from_linking() {
     assert_eq!(refused.header("retry-after"), "60");
     refused.error(503, "temporarily_unavailable");
     begin("192.0.2.8").await.ok();
+    // One computer has all addresses of its IPv6 network.
+    for _ in 0..50 {
+        begin("2001:db8::1").await.ok();
+        begin("2001:db8::2").await.ok();
+    }
+    begin("2001:db8::3")
+        .await
+        .error(503, "temporarily_unavailable");
+    begin("2001:db8:0:1::3").await.ok();
     // They are forgotten an hour after their end.
     cloud.clock.advance(1_800 + 3_600 + 1);
     begin("192.0.2.7").await.ok();
@@ -198,7 +207,20 @@ async fn what_is_no_request_of_an_instance_is_refused_as_oauth_says() {
         .get("/.well-known/oauth-authorization-server")
         .await
         .ok();
-    assert_eq!(metadata["issuer"], format!("http://{}", cloud.address));
+    let place = |path: &str| format!("http://{}{path}", cloud.address);
+    let expected = json!({
+        "issuer": place(""),
+        "device_authorization_endpoint": place("/oauth/device"),
+        "token_endpoint": place("/oauth/token"),
+        "revocation_endpoint": place("/oauth/revoke"),
+        "grant_types_supported": ["urn:ietf:params:oauth:grant-type:device_code"],
+        "response_types_supported": [],
+        "scopes_supported": ["instance"],
+        "token_endpoint_auth_methods_supported": ["none"],
+        "revocation_endpoint_auth_methods_supported": ["none"],
+        "service_documentation": place("/openapi.json"),
+    });
+    assert_eq!(metadata, expected);
 }
 
 #[tokio::test]
@@ -417,6 +439,26 @@ async fn ten_wrong_passwords_close_the_account() {
 }
 
 #[tokio::test]
+async fn what_is_no_address_of_an_account_counts_where_it_came_from_alone() {
+    let cloud = TestCompanion::open().await;
+    let long = "x".repeat(60_000);
+    for n in 0..11 {
+        let from = format!("192.0.2.{n}");
+        let browser = cloud.strangers_browser(&from);
+        browser
+            .sign_in(&long, PASSWORD)
+            .await
+            .shows(401, "is wrong");
+    }
+    for _ in 0..10 {
+        let browser = cloud.strangers_browser("192.0.2.77");
+        browser.sign_in("x", PASSWORD).await.shows(401, "is wrong");
+    }
+    let browser = cloud.strangers_browser("192.0.2.77");
+    browser.sign_in("x", PASSWORD).await.shows(429, "Too many");
+}
+
+#[tokio::test]
 async fn pages_run_no_scripts_and_a_name_is_only_text() {
     let cloud = TestCompanion::open().await;
     let device = cloud.device("<script>alert('x')</script>\"&").await;
@@ -478,6 +520,8 @@ async fn no_secret_stands_in_the_database() {
     bytes.extend(std::fs::read(cloud.database.with_extension("sqlite-wal")).unwrap_or_default());
     let code = open["user_code"].as_str().unwrap();
     let plain = code.replace('-', "");
+    let hashed = bytes.windows(11).any(|part| part == b"$argon2id$v");
+    assert!(hashed, "passwords are kept as argon2id");
     for secret in [
         open["device_code"].as_str().unwrap(),
         code,

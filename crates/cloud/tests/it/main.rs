@@ -6,6 +6,7 @@
     reason = "a test stops at the first thing that is not as it should be"
 )]
 
+mod accounts;
 mod billing;
 mod binary;
 mod browser;
@@ -15,7 +16,8 @@ mod interface;
 mod linking;
 #[cfg(feature = "real-servers")]
 mod prism;
-mod stripe_stub;
+#[cfg(feature = "real-servers")]
+mod stripe_package;
 
 use std::time::Duration;
 

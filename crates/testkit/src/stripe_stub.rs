@@ -6,7 +6,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -15,9 +14,9 @@ use tokio::{
 };
 use url::form_urlencoded;
 
-/// What goes wrong with one request.
+/// What goes wrong with one request of the payment service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Play {
+pub enum Play {
     /// Nothing.
     Well,
     /// It says no with this status.
@@ -34,31 +33,54 @@ pub(crate) enum Play {
 
 /// A request as the payment service saw it.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    pub(crate) line: String,
-    pub(crate) headers: HashMap<String, String>,
-    pub(crate) form: Vec<(String, String)>,
+pub struct Seen {
+    /// Its method and address.
+    pub line: String,
+    /// Its headers, their names in small letters.
+    pub headers: HashMap<String, String>,
+    /// The fields of its body.
+    pub form: Vec<(String, String)>,
+    /// The status and body that were its answer, unless the play kept them back.
+    pub answer: (u16, Value),
 }
 
 impl Seen {
-    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+    /// A field of its body.
+    pub fn field(&self, name: &str) -> Option<&str> {
         let found = self.form.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
+
+    /// Its method and path, as in `GET /v1/prices`.
+    pub fn call(&self) -> &str {
+        self.parts().0
+    }
+
+    /// All fields, of its address and of its body.
+    pub fn fields(&self) -> Vec<(String, String)> {
+        let query = form_urlencoded::parse(self.parts().1.as_bytes());
+        query.into_owned().chain(self.form.clone()).collect()
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.line.split_once('?').unwrap_or((&self.line, ""))
+    }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Books {
     seen: Vec<Seen>,
     plays: VecDeque<Play>,
-    /// By idempotency key, as Stripe keeps them: failures of its own too.
+    /// By idempotency key, as Stripe keeps what it began to do: failures of its own too.
     kept: HashMap<String, (u16, Value)>,
     customers: usize,
 }
 
 /// The stub; it ends when it is dropped.
-pub(crate) struct StripeStub {
-    pub(crate) url: String,
+#[derive(Debug)]
+pub struct StripeStub {
+    /// Where it answers.
+    pub url: String,
     books: Arc<Mutex<Books>>,
     serving: JoinHandle<()>,
 }
@@ -70,11 +92,15 @@ impl Drop for StripeStub {
 }
 
 impl StripeStub {
+    /// Opens one on a port of its own.
+    ///
+    /// # Panics
+    /// When no port is free.
     #[expect(
         clippy::disallowed_methods,
         reason = "a counterpart stands outside of all tasks"
     )]
-    pub(crate) async fn open() -> Self {
+    pub async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let books: Arc<Mutex<Books>> = Arc::default();
@@ -93,30 +119,40 @@ impl StripeStub {
     }
 
     /// What goes wrong with the next requests, in this order.
-    pub(crate) fn then(&self, plays: &[Play]) {
+    ///
+    /// # Panics
+    /// When a request made it panic.
+    pub fn then(&self, plays: &[Play]) {
         self.books.lock().unwrap().plays.extend(plays);
     }
 
     /// What was asked since this was called last.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    ///
+    /// # Panics
+    /// When a request made it panic.
+    pub fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut self.books.lock().unwrap().seen)
     }
 
     /// Customers that were made.
-    pub(crate) fn customers(&self) -> usize {
+    ///
+    /// # Panics
+    /// When a request made it panic.
+    pub fn customers(&self) -> usize {
         self.books.lock().unwrap().customers
     }
 }
 
 async fn serve(mut stream: TcpStream, books: Arc<Mutex<Books>>) {
-    let Some(seen) = request(&mut stream).await else {
+    let Some(mut seen) = request(&mut stream).await else {
         return;
     };
     let (play, (status, body)) = {
         let mut books = books.lock().unwrap();
-        books.seen.push(seen.clone());
         let play = books.plays.pop_front().unwrap_or(Play::Well);
         let answer = books.answer(&seen, play);
+        seen.answer = answer.clone();
+        books.seen.push(seen);
         (play, answer)
     };
     let retry = match play {
@@ -149,12 +185,14 @@ impl Books {
             return kept.clone();
         }
         let answer = match play {
-            Play::Refuse(status) => (status, error("card_declined")),
-            Play::Later(_) => return (429, error("rate_limit")),
+            Play::Refuse(status) => (status, error(status)),
+            Play::Later(_) => return (429, error(429)),
             Play::Mislead(url) => (200, json!({"id": "cs_1", "url": url})),
             Play::Well | Play::HangUp | Play::Silence => self.well(seen),
         };
-        if let Some(key) = key {
+        // What it refuses before it begins is looked at anew each time.
+        let is_begun = !matches!(answer.0, 400 | 401 | 403 | 409);
+        if let Some(key) = key.filter(|_| is_begun) {
             self.kept.insert(key, answer.clone());
         }
         answer
@@ -166,33 +204,37 @@ impl Books {
             .get("authorization")
             .is_some_and(|key| key.starts_with("Bearer sk_"))
         {
-            return (401, error("authentication"));
+            return (401, error(401));
         }
-        let (method_and_path, query) = match seen.line.split_once('?') {
-            Some((path, query)) => (path, query),
-            None => (seen.line.as_str(), ""),
-        };
-        match method_and_path {
+        let (call, query) = seen.parts();
+        match call {
             "GET /v1/prices" => (200, prices(query)),
             "POST /v1/customers" => {
                 self.customers += 1;
-                (
-                    200,
-                    json!({"id": format!("cus_{}", self.customers), "object": "customer"}),
-                )
+                let id = format!("cus_{}", self.customers);
+                (200, json!({"id": id, "object": "customer"}))
             }
-            "POST /v1/checkout/sessions" => (200, page("https://checkout.stripe.com/c/pay/1")),
-            "POST /v1/billing_portal/sessions" => (200, page("https://billing.stripe.com/p/1")),
-            _ => (404, error("no_such_route")),
+            "POST /v1/checkout/sessions" => {
+                let url = "https://checkout.stripe.com/c/pay/1";
+                let page = json!({"id": "cs_test_1", "object": "checkout.session", "url": url});
+                (200, page)
+            }
+            "POST /v1/billing_portal/sessions" => {
+                let url = "https://billing.stripe.com/p/1";
+                let page = json!({"id": "bps_1", "object": "billing_portal.session", "url": url});
+                (200, page)
+            }
+            _ => (404, error(404)),
         }
     }
 }
 
-fn page(url: &str) -> Value {
-    json!({"id": "cs_test_1", "object": "checkout.session", "url": url})
-}
-
-fn error(kind: &str) -> Value {
+fn error(status: u16) -> Value {
+    let kind = match status {
+        402 => "card_error",
+        500.. => "api_error",
+        _ => "invalid_request_error",
+    };
     json!({"error": {"type": kind, "message": "words of Stripe: canary-words"}})
 }
 
@@ -207,7 +249,7 @@ fn prices(query: &str) -> Value {
         json!({"id": id, "object": "price", "active": true, "currency": "eur",
             "unit_amount": amount, "recurring": recurring, "product": product(offered)})
     };
-    let monthly = json!({"interval": "month", "interval_count": 1});
+    let monthly = json!({"interval": "month", "interval_count": 1, "usage_type": "licensed"});
     match after.map(|(_, id)| id.into_owned()).as_deref() {
         None => json!({"object": "list", "has_more": true, "data": [
             price("price_month", json!(1_200), "1", monthly.clone()),
@@ -248,11 +290,12 @@ async fn request(stream: &mut TcpStream) -> Option<Seen> {
             return None;
         }
     }
-    let body = Bytes::copy_from_slice(&bytes[end..]);
-    let form = form_urlencoded::parse(&body).into_owned().collect();
+    let body = &bytes[end..end + length];
+    let form = form_urlencoded::parse(body).into_owned().collect();
     Some(Seen {
         line,
         headers,
         form,
+        answer: (0, Value::Null),
     })
 }
