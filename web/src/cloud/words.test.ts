@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isOverdue, linkWords, needsLook, outcomeWords, shownOf, standingOf } from './words';
+import { answerWords, isOverdue, linkWords, needsLook, outcomeWords, shownOf, standingOf, tileWords } from './words';
 
 test('every state of the link has its words, and only the owner is told to type', () => {
   const states = ['idle', 'pending', 'linked', 'expired', 'denied', 'unlinked'] as const;
@@ -25,6 +25,16 @@ test('an answer of the service is overdue after the longest time between two and
   const after = (minutes: number, state: 'linked' | 'pending' = 'linked') => isOverdue({ state, lastHeartbeatAt }, Date.parse(lastHeartbeatAt) + minutes * 60_000);
   expect([after(0), after(23), after(24), after(24.1), after(24.1, 'pending')]).toEqual([false, false, false, true, false]);
   expect(isOverdue({ state: 'linked', lastHeartbeatAt: null }, Date.parse(lastHeartbeatAt))).toBe(false);
+});
+
+test('when the service last answered is said in words, and never as now', () => {
+  const at = (ms: number) => answerWords('2026-11-21T12:00:00.000Z', new Date(Date.parse('2026-11-21T12:00:00.000Z') + ms));
+  expect([at(-5_000), at(59_999), at(60_000), at(7_200_000)]).toEqual(['less than a minute ago', 'less than a minute ago', '1 min ago', '2 h ago']);
+});
+
+test('a tile says of a code only that it waits', () => {
+  expect(tileWords({ state: 'pending' })).toBe('A code waits to be typed.');
+  expect(tileWords({ state: 'denied' })).toBe(linkWords({ state: 'denied', pending: null }, true));
 });
 
 test('a try to link anew that failed leaves the link, and says so', () => {

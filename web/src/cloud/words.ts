@@ -3,6 +3,7 @@
 import type { Standing } from '../connectors/words';
 import { pageAddress } from '../connectors/countdown';
 import { visible } from '../text/pieces';
+import { ago } from '../ui/time';
 import type { BillingAnswer, Link, LinkState, Page } from './types';
 
 export const OPTIONAL = 'Optional. Everything on this page works without it.';
@@ -54,6 +55,12 @@ export function linkWords({ state, pending }: Pick<Link, 'state' | 'pending'>, i
       return '';
   }
 }
+
+/** The same in the few words of a tile, far from the code. */
+export const tileWords = (link: Pick<Link, 'state'>): string => (link.state === 'pending' ? 'A code waits to be typed.' : linkWords({ ...link, pending: null }, true));
+
+/** When the service last answered; a silent one is never said to answer now. */
+export const answerWords = (iso: string, now: Date): string => (now.getTime() - Date.parse(iso) < MINUTE_MS ? 'less than a minute ago' : ago(iso, now));
 
 const outcomes: Record<NonNullable<Link['relinkOutcome']>, string> = {
   denied: 'Linking anew was refused. The link from before still stands.',
