@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { linked, serviceTest as test } from './cloud-service';
-import { expect, live, type House, type Windows } from './house';
+import { expect, live, test as plainTest, type House, type Windows } from './house';
 import { expectAccessible, looks } from './looks';
 
 const PROBLEM = 'application/problem+json';
@@ -81,25 +81,37 @@ test('where there is no page, one sentence says why, and an offer that is gone l
   await expect(page.getByRole('region', { name: 'Plan and payments' }).getByRole('alert')).toContainText('The server did not answer.');
 });
 
+const BEN = { email: 'ben@example.org', displayName: 'Ben' };
+
+/** A person whom the owner invited, in a window of their own. */
+async function signedIn(house: House, windows: Windows): Promise<Page> {
+  await house.post('/api/auth/register', { email: 'ada@example.org', displayName: 'Ada', password: 'a rather long password', setupCode: house.setupCode });
+  const { invitePassword } = await house.post<{ invitePassword: string }>('/api/auth/accounts', BEN);
+  const page = await windows.open('/cloud', { live: false });
+  await page.getByLabel('E-mail').fill(BEN.email);
+  await page.getByLabel('Password', { exact: true }).fill(invitePassword);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('New password', { exact: true }).fill('quite another password');
+  await page.getByLabel('The new password again').fill('quite another password');
+  await page.getByRole('button', { name: 'Use this password' }).click();
+  await live(page);
+  return page;
+}
+
+plainTest.describe('with accounts, and no service', () => {
+  plainTest.use({ start: { auth: 'login' } });
+
+  plainTest('who is not the owner is told who can set one up, and is sent nowhere else', async ({ house, windows }) => {
+    const page = await signedIn(house, windows);
+    const main = page.getByRole('main');
+    await expect(main).toContainText('No cloud service is set up');
+    await expect(main).toContainText('The owner of this server can set one up');
+    await expect(main.getByRole('link')).toHaveCount(0);
+  });
+});
+
 test.describe('with accounts', () => {
   test.use({ start: { auth: 'login' } });
-
-  const BEN = { email: 'ben@example.org', displayName: 'Ben' };
-
-  /** A person whom the owner invited, in a window of their own. */
-  async function signedIn(house: House, windows: Windows): Promise<Page> {
-    await house.post('/api/auth/register', { email: 'ada@example.org', displayName: 'Ada', password: 'a rather long password', setupCode: house.setupCode });
-    const { invitePassword } = await house.post<{ invitePassword: string }>('/api/auth/accounts', BEN);
-    const page = await windows.open('/cloud', { live: false });
-    await page.getByLabel('E-mail').fill(BEN.email);
-    await page.getByLabel('Password', { exact: true }).fill(invitePassword);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByLabel('New password', { exact: true }).fill('quite another password');
-    await page.getByLabel('The new password again').fill('quite another password');
-    await page.getByRole('button', { name: 'Use this password' }).click();
-    await live(page);
-    return page;
-  }
 
   test('who is not the owner sees how the link stands, no code, and no button that would be refused', async ({ house, service, windows }) => {
     const page = await signedIn(house, windows);

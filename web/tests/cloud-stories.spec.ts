@@ -70,7 +70,7 @@ test('a key that the service takes no more is told on Home and in the card', asy
 });
 
 test('a code whose time is over says so, is nothing for Home, and another one is asked for', async ({ house, service, windows }) => {
-  service.expiresIn = 4;
+  service.expiresIn = 7;
   const page = await windows.open('/cloud');
   await button(page, 'Link this guildhall').click();
   const first = await code(page).innerText();
@@ -99,7 +99,7 @@ test('a try to link anew leaves the link and a note, until the note is dismissed
   const ends = [
     { word: 'access_denied', expiresIn: 1_800, note: 'Linking anew was refused.' },
     { word: 'invalid_scope', expiresIn: 1_800, note: 'Linking anew failed.' },
-    { word: 'waiting', expiresIn: 3, note: 'Nobody typed the new code in time.' },
+    { word: 'waiting', expiresIn: 6, note: 'Nobody typed the new code in time.' },
   ] as const;
   for (const { word, expiresIn, note } of ends) {
     service.word = 'waiting';
