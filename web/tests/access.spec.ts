@@ -40,6 +40,8 @@ async function furnished(house: House): Promise<Record<string, string>> {
     devices: '/settings/devices',
     accounts: '/settings/people',
     server: '/settings/server',
+    cloud: '/cloud',
+    connections: '/connections',
     missing: '/nowhere',
   };
 }

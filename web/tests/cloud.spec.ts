@@ -29,6 +29,7 @@ test('without a cloud service the page says that nothing needs one, and how to s
   await expect(page.getByText('Everything on this page works without it')).toBeVisible();
   await expect(page.getByRole('heading', { name: 'No cloud service is set up' })).toBeVisible();
   await expect(page.getByText('GUILDHALL_CLOUD_URL')).toBeVisible();
+  await expect(page.getByRole('main').getByRole('link', { name: 'settings of this server' })).toHaveAttribute('href', '/settings/server');
   await expect(page.getByRole('main').getByRole('button')).toHaveCount(0);
   await expectAccessible(page, 'no cloud');
 });

@@ -4,6 +4,10 @@ import type { Session } from '../api/types';
 import { agents } from '../agents/agents.svelte';
 import type { Agent, McpServer, Room } from '../api/types';
 import { approvals, type Wish } from '../approvals/approvals.svelte';
+import { session as viewer } from '../accounts/session.svelte';
+import { cloud } from '../cloud/link.svelte';
+import type { Link } from '../cloud/types';
+import { needsLook, standingOf as linkStanding } from '../cloud/words';
 import { connections } from '../connectors/connections.svelte';
 import { flows } from '../connectors/flows.svelte';
 import type { Connection, Flow } from '../connectors/types';
@@ -24,6 +28,7 @@ export type Tile = Ranked & { key: string } & (
     | { kind: 'wish'; wish: Wish }
     | { kind: 'connection'; connection: Connection }
     | { kind: 'flow'; flow: Flow }
+    | { kind: 'cloud'; link: Link }
   );
 
 export function statusIn(session: Session): Status {
@@ -57,13 +62,14 @@ export function tiles(): Tile[] {
       (connection): Tile => ({ kind: 'connection', key: `connection ${connection.id}`, connection, status: connectionStanding(connection).status, since: connection.updatedAt }),
     ),
     ...flows.waiting.map((flow): Tile => ({ kind: 'flow', key: `flow ${flow.flowId}`, flow, status: 'needs you', since: flow.createdAt })),
+    ...cloudLink(),
   ];
   return some.sort(byUrgency);
 }
 
 /** True where a tile stands that is neither a session nor a room. */
 export const troubled = (): boolean =>
-  approvals.pending.length > 0 || brokenServers().length > 0 || connections.broken.length > 0 || flows.waiting.length > 0 || agents.active.some(({ state }) => state === 'runtime-missing');
+  approvals.pending.length > 0 || brokenServers().length > 0 || connections.broken.length > 0 || flows.waiting.length > 0 || cloudLink().length > 0 || agents.active.some(({ state }) => state === 'runtime-missing');
 
 /** Since when is known only of one that waits for a word: nothing tells when the others broke. */
 function brokenServers(): Tile[] {
@@ -73,4 +79,11 @@ function brokenServers(): Tile[] {
     const since = approvals.get(server.approvalId ?? '')?.requestedAt ?? '';
     return [{ kind: 'server', key: `server ${agentId} ${server.name}`, agent, server, status: standingOf(server).status, since }];
   });
+}
+
+/** For the owner alone: nobody else can do anything about it. Nothing tells since when it is so. */
+function cloudLink(): Tile[] {
+  const { link } = cloud;
+  if (!link || !viewer.isOwner || !needsLook(link)) return [];
+  return [{ kind: 'cloud', key: 'cloud', link, status: linkStanding(link).status, since: '' }];
 }

@@ -5,15 +5,29 @@ import type { HallEvent } from '../events/frames';
 import { calls } from './calls';
 import type { Link, Status } from './types';
 
+/**
+ * An answer younger than this may be the one a check goes by: the server does not ask twice in 15 seconds,
+ * and the clock of this browser may be off by as much again. Source: contract 5.13, "CLOUD_CHECK_REUSE".
+ */
+const REUSED_MS = 60_000;
+
 class CloudLink {
   /** Null until they were read. */
   link = $state.raw<Link | null>(null);
   status = $state.raw<Status | null>(null);
-  /** False after the service was heard to be silent; null where nothing was told. */
+  /** False after the service was asked and said nothing; null where nothing is known of that. */
   answers = $state<boolean | null>(null);
   error = $state<unknown>(null);
 
-  load = onceMore(async () => {
+  /** Whether somebody looks at it, from the first reading on. */
+  #seen = false;
+
+  load = (): Promise<void> => {
+    this.#seen = true;
+    return this.#read();
+  };
+
+  #read = onceMore(async () => {
     try {
       const [link, status] = await Promise.all([calls.link(), calls.status()]);
       this.link = link.body;
@@ -26,8 +40,21 @@ class CloudLink {
 
   start = () => this.#doing(calls.start);
   cancel = () => this.#doing(calls.cancel);
-  check = () => this.#doing(calls.check);
   unlink = () => this.#doing(calls.unlink);
+
+  /** Asks the service now; answers whether it was heard, and null where nobody is asked because no key is held any more. */
+  check = async (): Promise<boolean | null> => {
+    await this.load();
+    const before = this.link?.lastHeartbeatAt ?? null;
+    const { linked, lastHeartbeatAt } = await calls.check();
+    await this.load();
+    if (!linked) return null;
+    const isNew = lastHeartbeatAt !== before;
+    const isOld = lastHeartbeatAt === null || Date.now() - Date.parse(lastHeartbeatAt) > REUSED_MS;
+    if (isNew) this.answers = true;
+    else if (isOld) this.answers = false;
+    return this.answers !== false;
+  };
 
   fold = ({ type, data }: HallEvent): void => {
     if (type === 'cloud_heartbeat_changed' && typeof data.ok === 'boolean') this.answers = data.ok;
@@ -38,7 +65,7 @@ class CloudLink {
 
   /** Only where somebody looked before. */
   reload = (): void => {
-    if (this.link || this.error) void this.load();
+    if (this.#seen) void this.#read();
   };
 
   /** What a deed led to is read, not guessed: an event may have moved the link meanwhile. */

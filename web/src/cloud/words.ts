@@ -3,6 +3,7 @@
 import type { Standing } from '../connectors/words';
 import { pageAddress } from '../connectors/countdown';
 import { visible } from '../text/pieces';
+import { ago } from '../ui/time';
 import type { BillingAnswer, Link, LinkState, Page } from './types';
 
 export const OPTIONAL = 'Optional. Everything on this page works without it.';
@@ -16,7 +17,24 @@ const standings: Record<LinkState, Standing> = {
   unlinked: { status: 'failed', words: 'unlinked' },
 };
 
-export const standingOf = ({ state }: Pick<Link, 'state'>): Standing => standings[state] ?? { status: 'unknown', words: state };
+export const standingOf = ({ state }: Pick<Link, 'state'>, isOwner = true): Standing =>
+  state === 'pending' && !isOwner ? { status: 'needs you', words: 'waits for the owner' } : (standings[state] ?? { status: 'unknown', words: state });
+
+/** How a link stands whose service does not answer. */
+export const SILENT: Standing = { status: 'unknown', words: 'linked, no answer' };
+
+/** What the owner has to see to: a code waits, or it ended otherwise than it was begun. A code that ran out is asked for again by whoever wants one. */
+export const needsLook = ({ state }: Pick<Link, 'state'>): boolean => state === 'pending' || state === 'denied' || state === 'unlinked';
+
+const MINUTE_MS = 60_000;
+/** The service is told of this instance every 15 minutes, give or take a fifth. Source: contract 5.13, "CLOUD_HEARTBEAT_PERIOD". */
+const HEARTBEAT_MS_MAX = 18 * MINUTE_MS;
+/** How often an open view reads when the service last answered: no event tells of each answer. */
+export const REREAD_MS = 5 * MINUTE_MS;
+
+/** True where an answer of the service is overdue, seen at a time up to `REREAD_MS` after it was read. */
+export const isOverdue = ({ state, lastHeartbeatAt }: Pick<Link, 'state' | 'lastHeartbeatAt'>, nowMs: number): boolean =>
+  state === 'linked' && lastHeartbeatAt !== null && nowMs - Date.parse(lastHeartbeatAt) > HEARTBEAT_MS_MAX + REREAD_MS + MINUTE_MS;
 
 /** What is the matter now; `isOwner` sees the code and can act on it. */
 export function linkWords({ state, pending }: Pick<Link, 'state' | 'pending'>, isOwner: boolean): string {
@@ -38,6 +56,12 @@ export function linkWords({ state, pending }: Pick<Link, 'state' | 'pending'>, i
   }
 }
 
+/** The same in the few words of a tile, far from the code. */
+export const tileWords = (link: Pick<Link, 'state'>): string => (link.state === 'pending' ? 'A code waits to be typed.' : linkWords({ ...link, pending: null }, true));
+
+/** When the service last answered; a silent one is never said to answer now. */
+export const answerWords = (iso: string, now: Date): string => (now.getTime() - Date.parse(iso) < MINUTE_MS ? 'less than a minute ago' : ago(iso, now));
+
 const outcomes: Record<NonNullable<Link['relinkOutcome']>, string> = {
   denied: 'Linking anew was refused. The link from before still stands.',
   expired: 'Nobody typed the new code in time. The link from before still stands.',
@@ -47,12 +71,22 @@ const outcomes: Record<NonNullable<Link['relinkOutcome']>, string> = {
 /** How the last try to link anew ended; `""` where there is nothing to say. */
 export const outcomeWords = (outcome: Link['relinkOutcome']): string => (outcome === null ? '' : (outcomes[outcome] ?? ''));
 
+const waits: Record<string, string> = {
+  start: 'The service is being asked for a code…',
+  cancel: 'A question to the service is on its way. If it brings a key, the key is kept…',
+  check: 'The service is being asked…',
+  billing: 'The service is being asked for the page…',
+};
+
+/** What is waited for; `""` for nothing. */
+export const waitWords = (deed: '' | 'start' | 'cancel' | 'check' | 'billing'): string => waits[deed] ?? '';
+
 export const pageNames: Record<Page, string> = { portal: 'plan page', checkout: 'payment page', topup: 'top-up page' };
 
 /** What a person reads after asking for a billing page. */
 export type Shown =
   | { kind: 'address'; href: string; before: string; host: string; after: string }
-  | { kind: 'no'; title: string; detail: string; code: string; action: { href: string; label: string } | null };
+  | { kind: 'no'; title: string; detail: string; code: string; facts: string[]; action: { href: string; label: string } | null };
 
 const NO_PAGE = 'The service did not answer with a page.';
 
@@ -60,7 +94,7 @@ export function shownOf(answer: BillingAnswer): Shown {
   const href = answer.ok ? pageAddress(answer.url ?? null) : '';
   if (href !== '') return addressOf(href);
   if (typeof answer.problem !== 'object' || answer.problem === null) {
-    return { kind: 'no', title: visible(answer.message ?? NO_PAGE), detail: '', code: '', action: null };
+    return { kind: 'no', title: visible(answer.message ?? NO_PAGE), detail: '', code: '', facts: [], action: null };
   }
   const problem = answer.problem as Record<string, unknown>;
   const text = (name: string) => (typeof problem[name] === 'string' ? visible(problem[name]) : '');
@@ -71,8 +105,17 @@ export function shownOf(answer: BillingAnswer): Shown {
     title: title || detail || NO_PAGE,
     detail: title === '' ? '' : detail,
     code: text('code'),
+    facts: [...planFacts(text('requiredPlanDisplayName')), ...waitFacts(problem.retryAfterMs)],
     action: to === '' ? null : { href: to, label: text('actionLabel') || 'Open the page' },
   };
+}
+
+const planFacts = (plan: string): string[] => (plan === '' ? [] : [`It needs the plan ${plan}.`]);
+
+function waitFacts(ms: unknown): string[] {
+  if (typeof ms !== 'number' || !(ms > 0)) return [];
+  const seconds = Math.ceil(ms / 1_000);
+  return [`Try again in ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`}.`];
 }
 
 /** The address in three, so that whose it is stands out. */

@@ -55,6 +55,7 @@ class Boot {
         void connections.load();
         void providers.load();
         void flows.load();
+        void cloud.load();
       }
       this.ready = true;
     } catch (error) {
