@@ -45,6 +45,7 @@ mod connector_kills;
 mod hostile;
 mod intruder;
 mod kill;
+mod listening;
 mod login;
 #[cfg(feature = "real-servers")]
 mod mcp_everything;
