@@ -26,7 +26,7 @@ pub use callers::{Ask, Caller, Unread};
 pub use forms::{BOUNDARY, File, form};
 pub use frames::{Frame, Socket, Stream};
 pub use hall::{LOCAL_TOKEN, Options, PASSWORD, TestHall};
-pub use log::{EventLog, columns};
+pub use log::{EventLog, columns, first_column};
 
 use std::{future::Future, time::Duration};
 

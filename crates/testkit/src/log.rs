@@ -223,6 +223,21 @@ pub fn columns(database: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+/// What the first column of each row of a query holds, as the bytes it is.
+///
+/// # Panics
+/// When it is no database, or the query no question.
+pub fn first_column(database: &Path, query: &str) -> Vec<Vec<u8>> {
+    let db = connect(database);
+    db.busy_timeout(crate::PATIENCE).unwrap();
+    let mut query = db.prepare(query).unwrap();
+    let rows = query.query_map([], |row| match row.get_ref(0)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Ok(bytes.to_vec()),
+        _ => Ok(Vec::new()),
+    });
+    rows.unwrap().collect::<Result<_, _>>().unwrap()
+}
+
 fn tables(db: &Connection) -> Vec<String> {
     let mut tables = db
         .prepare(

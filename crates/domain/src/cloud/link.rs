@@ -180,7 +180,8 @@ pub enum Answer {
     Key,
     /// A person said no (`access_denied`).
     Denied,
-    /// The code counts no more (`expired_token`, `invalid_grant`).
+    /// The code counts no more (`expired_token`, `invalid_grant`), or what it brought was given
+    /// back.
     Over,
     /// Any other error, or an answer of no use.
     Failed,
@@ -228,7 +229,8 @@ pub enum Happening {
 pub enum Effect {
     /// Keep the key that just came, in the place of any other.
     Keep,
-    /// Give back the key that just came: nobody wants it.
+    /// Give back the key that just came: nobody wants it. What comes of that is the next answer:
+    /// over, or that nobody was told.
     GiveBackNew,
     /// Erase the key that was held, and give it back.
     GiveBackHeld,
@@ -322,7 +324,12 @@ impl Link {
             return Vec::new();
         };
         match (answer, flow.aim) {
-            (Answer::Key, Aim::GiveBack) => return vec![Effect::GiveBackNew],
+            (Answer::Key, Aim::GiveBack) => {
+                // The code stays until the key is given back: who asks with it once more after a
+                // loss makes the key worthless.
+                self.flow = Some(flow);
+                return vec![Effect::GiveBackNew];
+            }
             (Answer::Key, Aim::Link | Aim::Settle) => return self.keep(flow.code.user_code),
             (Answer::Again(polled), aim) => {
                 flow.pace = flow.pace.after(polled);

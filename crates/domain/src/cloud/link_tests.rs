@@ -128,7 +128,21 @@ fn unlinking_gives_back_what_is_held_and_what_is_on_its_way() {
     let (link, effects) = after(&link, [H::Answered(Answer::Key)]);
     assert_eq!((link.state(), link.held), (LinkState::Idle, None));
     assert_eq!(effects, [Effect::GiveBackNew]);
-    assert!(link.flow.is_none());
+    // Its code is kept until the key is given back.
+    assert!(link.is_asking());
+    for (answer, is_over) in [
+        (Answer::Over, true),
+        (Answer::Again(Polled::Nobody(None)), false),
+    ] {
+        let (link, effects) = after(&link, [H::Answered(answer)]);
+        assert_eq!((link.state(), link.held), (LinkState::Idle, None));
+        assert_eq!((link.flow.is_none(), effects.len()), (is_over, 0));
+    }
+    let restarted = after(&link, [H::Restarted]).0;
+    assert_eq!(
+        restarted.flow.map(|flow| flow.request),
+        Some(Request::InDoubt)
+    );
 }
 
 #[test]
@@ -211,6 +225,8 @@ enum Word {
 enum Packet {
     Out,
     Back(Answer),
+    /// It gives back the key that nobody wants.
+    Giving,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -275,7 +291,7 @@ impl World {
                     self.keys[key] = Key::Held;
                     self.vault = Some(key);
                 }
-                Effect::GiveBackNew => self.keys[came.expect("a key came")] = Key::Revoked,
+                Effect::GiveBackNew => self.packet = Some(Packet::Giving),
                 Effect::GiveBackHeld | Effect::EraseHeld => {
                     let key = self.vault.take().expect("a key is held");
                     self.keys[key] = Key::Revoked;
@@ -348,10 +364,15 @@ impl World {
                 world.packet = Some(Packet::Out);
             }
             Play::Reach => {
-                if self.packet != Some(Packet::Out) {
-                    return None;
-                }
-                let answer = world.reach();
+                let answer = match self.packet? {
+                    Packet::Out => world.reach(),
+                    Packet::Giving => {
+                        let came = self.keys.iter().position(|key| *key == Key::Sent);
+                        world.keys[came.expect("a key came")] = Key::Revoked;
+                        Answer::Over
+                    }
+                    Packet::Back(_) => return None,
+                };
                 world.packet = Some(Packet::Back(answer));
             }
             Play::Deliver => {

@@ -5,11 +5,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{Read, Write},
-    net::TcpStream,
-    path::Path,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use guildhall_testkit::columns;
@@ -18,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     browser_sites::{Asked, Page, Site},
+    listening::{Listener, holds, is_at_rest, text},
     server::{Server, frames, head},
 };
 
@@ -25,7 +22,6 @@ use crate::{
 const CANARY: &str = "canary-secret";
 /// What stands openly beside the secrets, and is found wherever it may show.
 const OPENLY: &str = "openly-known";
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A service that signs in by everything, and repeats what it was shown.
 fn service() -> Site {
@@ -86,72 +82,7 @@ fn answer(asked: &Asked, origin: &str, count: usize) -> Page {
     }
 }
 
-/// Who asks the server, and everything that was answered.
-struct Listener {
-    port: u16,
-    answers: String,
-}
-
-/// An answer, apart.
-struct Heard {
-    status: u16,
-    head: String,
-    body: Value,
-}
-
-impl Heard {
-    fn header(&self, name: &str) -> String {
-        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        let found = lines.find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.to_owned()).unwrap_or_default()
-    }
-}
-
 impl Listener {
-    fn ask(&mut self, method: &str, path: &str, headers: &str, body: Option<&Value>) -> Heard {
-        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        let body = body.map(Value::to_string).unwrap_or_default();
-        write!(
-            socket,
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n{headers}\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.port,
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        socket.read_to_string(&mut answer).unwrap();
-        self.answers.push_str(&answer);
-        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
-        assert!(
-            !head.contains("chunked"),
-            "a secret could hide between pieces"
-        );
-        Heard {
-            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
-            head: head.to_owned(),
-            body: serde_json::from_str(body).unwrap_or_default(),
-        }
-    }
-
-    fn get(&mut self, path: &str) -> Value {
-        let heard = self.ask("GET", path, "", None);
-        assert_eq!(heard.status, 200, "{path}: {}", heard.body);
-        heard.body
-    }
-
-    fn send(&mut self, method: &str, path: &str, body: &Value) -> Value {
-        let heard = self.ask(method, path, "", Some(body));
-        let is_done = (200..300).contains(&heard.status);
-        assert!(is_done, "{method} {path}: {} {}", heard.status, heard.body);
-        heard.body
-    }
-
-    fn post(&mut self, path: &str, body: &Value) -> Value {
-        self.send("POST", path, body)
-    }
-
     /// An instance with one toolkit that signs in this way; its id.
     fn installed(&mut self, site: &Site, auth: &Value) -> String {
         let ask = json!({"type": "openapi", "label": OPENLY});
@@ -268,28 +199,6 @@ impl Listener {
     }
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
-}
-
-fn holds(bytes: &[u8], needle: &str) -> bool {
-    let needle = needle.as_bytes();
-    bytes.windows(needle.len()).any(|window| window == needle)
-}
-
-/// Whether a file below a folder holds this.
-fn is_at_rest(folder: &Path, needle: &str) -> bool {
-    std::fs::read_dir(folder).unwrap().flatten().any(|item| {
-        let kind = item.file_type().unwrap();
-        match (kind.is_dir(), kind.is_file()) {
-            (true, _) => is_at_rest(&item.path(), needle),
-            // One that is taken away meanwhile is at rest no more.
-            (_, true) => std::fs::read(item.path()).is_ok_and(|bytes| holds(&bytes, needle)),
-            _ => false,
-        }
-    })
-}
-
 /// What the server minted and showed the service alone: the proof keys, and its client's secret
 /// as a header carries it.
 fn shown_to(site: &Site) -> Vec<String> {
@@ -323,10 +232,7 @@ fn credentials_of_every_kind_show_in_no_answer_event_log_or_file() {
     let site = service();
     let args = ["--bind", "127.0.0.1:0"];
     let server = Server::start_telling(&data, &args, Some(File::create(&log).unwrap()));
-    let mut by = Listener {
-        port: server.port(),
-        answers: String::new(),
-    };
+    let mut by = Listener::at(server.port());
     let session = json!({"cwd": folder, "runtime": "rehearsal"});
     let agent = text(&by.post("/api/sessions", &session)["agentId"]);
     let program = text(&by.post("/api/auth/keys", &json!({"label": "program"}))["key"]);

@@ -38,6 +38,10 @@ mod cli_settings;
 mod cli_talk;
 mod cli_turns;
 mod cloud_alone;
+mod cloud_canaries;
+mod cloud_kills;
+mod cloud_way;
+mod companion;
 #[cfg(feature = "real-servers")]
 mod conformance;
 mod connector_canaries;
@@ -45,6 +49,7 @@ mod connector_kills;
 mod hostile;
 mod intruder;
 mod kill;
+mod listening;
 mod login;
 #[cfg(feature = "real-servers")]
 mod mcp_everything;

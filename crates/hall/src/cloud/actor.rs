@@ -14,12 +14,13 @@ use guildhall_domain::{
         addresses::CloudUrl,
         link::{Aim, Answer, Code, Happening, Heard, Link},
     },
+    device_grant,
     limits::cloud::{
         CLOUD_CHECK_REUSE_S, CLOUD_HEARTBEAT_CHANCE_PERCENT, CLOUD_HEARTBEAT_PERIOD_S,
     },
 };
 use guildhall_world::{
-    cloud::{Key, Unanswered},
+    cloud::{Key, Service, Unanswered},
     users,
 };
 use tokio::sync::{mpsc, oneshot};
@@ -178,15 +179,14 @@ impl Actor {
         }
     }
 
-    /// Waits for the request that is on its way, and does what its answer says.
+    /// Waits for the request that is on its way, does what its answer says, and waits for what
+    /// comes of that.
     async fn settle(&mut self) -> Result<()> {
-        match self.polling.take() {
-            Some(polling) => {
-                let polled = polling.await;
-                self.polled(polled).await
-            }
-            None => Ok(()),
+        while let Some(polling) = self.polling.take() {
+            let polled = polling.await;
+            self.polled(polled).await?;
         }
+        Ok(())
     }
 
     /// Asks whether the code was typed, unless its time is over.
@@ -269,10 +269,18 @@ impl Actor {
         let moving = self
             .hall
             .happen_to_link(self.url.to_string(), what, with, by);
-        let Moved { link, given_up } = moving.await?;
+        let Moved {
+            link,
+            given_up,
+            unwanted,
+        } = moving.await?;
         self.link = link;
         for key in given_up {
             self.hall.give_back_cloud_key(&self.url, key).await?;
+        }
+        if let Some(key) = unwanted {
+            let service = self.hall.cloud_service(&self.url).await?;
+            self.polling = Some(async move { given_back(&service, &key).await }.boxed());
         }
         self.next_poll = self.next_poll();
         if self.link.held.is_none() {
@@ -308,6 +316,16 @@ impl Actor {
             }
         }
     }
+}
+
+/// What comes of giving back a key that nobody wants. Where nobody was told, the code is asked
+/// with once more: that says the key was lost, and the service lets it count no more.
+async fn given_back(service: &Service, key: &Key) -> Polled {
+    let answer = match service.give_back(key).await {
+        Ok(()) => Answer::Over,
+        Err(_) => Answer::Again(device_grant::Polled::Nobody(None)),
+    };
+    (answer, None)
 }
 
 async fn done<T>(work: &mut Option<BoxFuture<'static, T>>) -> T {

@@ -38,6 +38,9 @@ pub(super) struct Moved {
     pub(super) link: Link,
     /// The keys that are to be given back: none of them is kept any more.
     pub(super) given_up: Vec<Key>,
+    /// The key that just came and that nobody wants: what comes of giving it back is the next
+    /// answer.
+    pub(super) unwanted: Option<Key>,
 }
 
 impl Hall {
@@ -80,10 +83,11 @@ fn happen(
         return Ok(Moved {
             link: before,
             given_up,
+            unwanted: None,
         });
     };
     kept.link = moved.link;
-    let mut new = None;
+    let (mut new, mut unwanted) = (None, None);
     match with {
         With::Nothing => {}
         With::Device(device) => kept.device = Some(close(seal, url, DEVICE, &device)?),
@@ -95,7 +99,7 @@ fn happen(
                 let key = new.take();
                 kept.key = key.map(|key| close(seal, url, KEY, &key)).transpose()?;
             }
-            Effect::GiveBackNew => given_up.extend(new.take()),
+            Effect::GiveBackNew => unwanted = new.take(),
             Effect::GiveBackHeld => given_up.extend(key_of(seal, url, &kept)),
             Effect::EraseHeld => {}
         }
@@ -111,6 +115,7 @@ fn happen(
     Ok(Moved {
         link: kept.link,
         given_up,
+        unwanted,
     })
 }
 

@@ -40,6 +40,8 @@ struct Heard {
     requests: Vec<(String, String)>,
     keys: u32,
     revoked: Vec<String>,
+    /// Whether the next key that is given back meets a service that is out of order.
+    is_deaf: bool,
     word: Option<Word>,
     /// Whether keys are no longer taken.
     is_closed: bool,
@@ -99,6 +101,11 @@ impl Cloud {
     /// Takes no key any more.
     pub(crate) fn close(&self) {
         self.with(|heard| heard.is_closed = true);
+    }
+
+    /// Is out of order when the next key is given back.
+    pub(crate) fn is_deaf_once(&self) {
+        self.with(|heard| heard.is_deaf = true);
     }
 
     /// Answers this when it is asked for a billing page.
@@ -203,8 +210,18 @@ async fn serve(
             answer.unwrap()
         }
         "/oauth/revoke" => {
-            with(&mut |heard| heard.revoked.push(body.clone()));
-            StatusCode::OK.into_response()
+            let mut is_deaf = false;
+            with(&mut |heard| {
+                is_deaf = std::mem::take(&mut heard.is_deaf);
+                if !is_deaf {
+                    heard.revoked.push(body.clone());
+                }
+            });
+            let status = match is_deaf {
+                true => StatusCode::BAD_GATEWAY,
+                false => StatusCode::OK,
+            };
+            status.into_response()
         }
         _ => {
             let key = headers.get("authorization").and_then(|it| it.to_str().ok());

@@ -191,6 +191,31 @@ async fn unlinking_gives_back_the_key_that_is_held_and_the_one_on_its_way() {
 }
 
 #[tokio::test]
+async fn a_code_is_asked_with_again_when_what_it_brought_could_not_be_given_back() {
+    let cloud = Cloud::start().await;
+    let mut t = TestHall::open_with(cloud.options()).await;
+    cloud.hold().await;
+    begin(&t).await;
+    until("a poll", || cloud.asked("/oauth/token") == 1).await;
+    post(&t, "/api/cloud/unlink").await;
+    cloud.is_deaf_once();
+    cloud.says(Word::Key);
+    cloud.let_go();
+    until("the key", || cloud.asked("/oauth/revoke") == 1).await;
+    until("another poll", || cloud.asked("/oauth/token") == 2).await;
+    // Nor does the end of a server end it.
+    t.restart_with(cloud.options()).await;
+    until("one more", || cloud.asked("/oauth/token") == 3).await;
+    cloud.says(Word::Error("invalid_grant"));
+    cloud.let_go();
+    cloud.let_go();
+    let owner = t.owner();
+    let begun = owner.post("/api/cloud/link/start", json!({}));
+    soon("another code", begun).await.ok(200);
+    assert!(cloud.revoked().is_empty());
+}
+
+#[tokio::test]
 async fn a_second_key_takes_the_place_of_the_first_which_is_given_back() {
     let cloud = Cloud::start().await;
     let t = linked(&cloud).await;
