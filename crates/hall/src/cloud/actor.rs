@@ -143,6 +143,10 @@ impl Actor {
                 let beating = self.beat().await;
                 self.note(beating);
             }
+            Ask::Doubt => {
+                let beating = self.beat().await;
+                self.note(beating);
+            }
         }
     }
 

@@ -15,7 +15,6 @@ use guildhall_domain::{
 };
 use guildhall_world::cloud::{Key, Page, Service, Unanswered};
 use serde_json::{Map, Value};
-use tokio::sync::oneshot;
 
 use super::{Ask, moving::key_of};
 use crate::Hall;
@@ -40,7 +39,7 @@ impl Hall {
             Unanswered::Unreachable => Refused::Unreachable,
             Unanswered::Invalid => Refused::AnswerInvalid,
             Unanswered::NotTaken => {
-                self.check_later();
+                self.doubt_cloud_key();
                 Refused::AnswerInvalid
             }
         })?)
@@ -71,7 +70,7 @@ impl Hall {
             Err(Unanswered::Unreachable) => Billing::Message(UNREACHABLE),
             Err(Unanswered::Invalid) => Billing::Message(UNUSABLE),
             Err(Unanswered::NotTaken) => {
-                self.check_later();
+                self.doubt_cloud_key();
                 Billing::Message(NOT_LINKED)
             }
         };
@@ -101,10 +100,9 @@ impl Hall {
         Ok(Some((self.cloud_service(url).await?, key)))
     }
 
-    /// Has the actor see for itself that the key no longer counts.
-    fn check_later(&self) {
-        let (reply, _) = oneshot::channel();
+    /// Has the actor see for itself whether the key no longer counts.
+    fn doubt_cloud_key(&self) {
         // Where it has too much to do, its own next heartbeat will see it.
-        let _ = self.inner.cloud.asks.try_send(Ask::Check(reply));
+        let _ = self.inner.cloud.asks.try_send(Ask::Doubt);
     }
 }

@@ -49,6 +49,8 @@ enum Ask {
     Unlink(Caller, oneshot::Sender<Result<()>>),
     /// A heartbeat now, unless there was one just now.
     Check(oneshot::Sender<()>),
+    /// A heartbeat now, because the key was refused elsewhere.
+    Doubt,
 }
 
 impl Cloud {

@@ -196,15 +196,18 @@ async fn a_code_is_asked_with_again_when_what_it_brought_could_not_be_given_back
     let mut t = TestHall::open_with(cloud.options()).await;
     cloud.hold().await;
     begin(&t).await;
+    poll(&t).await;
     until("a poll", || cloud.asked("/oauth/token") == 1).await;
     post(&t, "/api/cloud/unlink").await;
     cloud.is_deaf_once();
     cloud.says(Word::Key);
     cloud.let_go();
     until("the key", || cloud.asked("/oauth/revoke") == 1).await;
+    assert_eq!(poll(&t).await, 2);
     until("another poll", || cloud.asked("/oauth/token") == 2).await;
     // Nor does the end of a server end it.
     t.restart_with(cloud.options()).await;
+    poll(&t).await;
     until("one more", || cloud.asked("/oauth/token") == 3).await;
     cloud.says(Word::Error("invalid_grant"));
     cloud.let_go();

@@ -4,7 +4,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::cloud_kit::{Cloud, linked};
+use crate::cloud_kit::{Cloud, becomes, linked};
 
 const CHECKOUT: &str = "/api/cloud/billing/checkout";
 
@@ -43,6 +43,17 @@ async fn nothing_leaves_where_this_instance_is_not_linked() {
         }
     }
     assert_eq!(cloud.requests(), 0);
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_at_a_page_is_looked_into_at_once() {
+    let cloud = Cloud::start().await;
+    let t = linked(&cloud).await;
+    // The service was heard a moment ago, and a check would not ask it again.
+    cloud.close();
+    let said = open(&t, "portal", json!({})).await;
+    assert_eq!(said["ok"], false);
+    becomes(&t, "unlinked").await;
 }
 
 #[tokio::test]
