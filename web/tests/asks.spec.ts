@@ -88,7 +88,8 @@ test('answered in one window, an ask is its outcome in every other', async ({ ho
   await answer(pending(one), /^Approve/);
   await expect(cards(two)).toContainText('Approved by you');
   await expect(cards(two).getByRole('button', { name: /^Approve/ })).toHaveCount(0);
-  expect(readFileSync(join(house.folder('project'), 'asked.txt'), 'utf8')).toBe('yes');
+  const written = join(house.folder('project'), 'asked.txt');
+  await expect.poll(() => existsSync(written) && readFileSync(written, 'utf8')).toBe('yes');
 });
 
 test('a command stands there one argument a line, and what hides is shown', async ({ house, windows }) => {
