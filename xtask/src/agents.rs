@@ -71,8 +71,12 @@ pub(crate) fn alone(command: Command) -> Command {
     let mut alone = Command::new("unshare");
     alone.args(*flags).arg(own).args(["agents", ALONE]);
     alone.arg(command.get_program()).args(command.get_args());
-    let variables = command.get_envs();
-    alone.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => alone.env(name, value),
+            None => alone.env_remove(name),
+        };
+    }
     if let Some(folder) = command.get_current_dir() {
         alone.current_dir(folder);
     }

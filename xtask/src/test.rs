@@ -80,7 +80,8 @@ fn rust_tests() -> Result<Counts> {
         }
         step::run_counted("tests: crates", &mut test, Runner::Cargo)?
     };
-    let mut doc = tools::cargo(&["test", "--workspace", "--doc"]);
+    // With the same features, so that what was built for the tests is not built again.
+    let mut doc = tools::cargo(&["test", "--workspace", "--doc", "--features", FEATURES]);
     Ok(all
         + step::run_counted(
             "tests: examples in the documentation",
@@ -91,10 +92,11 @@ fn rust_tests() -> Result<Counts> {
 
 /// The suite for the real agents, which tells for each agent which rows ran.
 fn agent_tests() -> Result<Counts> {
-    let mut suite = tools::cargo(&["test", "--workspace", "--test", "it"]);
-    suite.args(["--features", FEATURES, "--", SUITE, "--nocapture"]);
+    // The selection of the build, so that nothing is built again.
+    let mut suite = tools::cargo(&["test"]);
     suite
-        .args(["--test-threads", AGENTS_AT_ONCE])
+        .args(SELECTION)
+        .args(["--", SUITE, "--nocapture", "--test-threads", AGENTS_AT_ONCE])
         .env("RUST_BACKTRACE", "0")
         // Whoever installed the agents drives them: one that is missing is a failure.
         .env("CI", "true");
