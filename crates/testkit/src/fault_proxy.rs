@@ -13,6 +13,8 @@ use tokio::{
     task::JoinHandle,
 };
 
+use crate::incoming::Incoming;
+
 /// Where the way of one request breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
@@ -102,12 +104,12 @@ async fn serve(mut stream: TcpStream, cut: Cut, seen: &Mutex<Vec<String>>) {
             let _ = stream.read_exact(&mut some).await;
         }
         Cut::After | Cut::None(..) => {
-            let Some(head) = request(&mut stream).await else {
+            let Some(Incoming { head, .. }) = Incoming::read(&mut stream).await else {
                 return;
             };
             seen.lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .push(head);
+                .push(head.to_lowercase());
             if let Cut::None(status, headers) = cut {
                 let body = r#"{"ok":true}"#;
                 let answer = format!(
@@ -121,29 +123,4 @@ async fn serve(mut stream: TcpStream, cut: Cut, seen: &Mutex<Vec<String>>) {
             }
         }
     }
-}
-
-/// Reads a request to its end; its head. `None` when it never came whole.
-async fn request(stream: &mut TcpStream) -> Option<String> {
-    let mut bytes = Vec::new();
-    let end = loop {
-        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
-            break end + 4;
-        }
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    };
-    let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "))
-        .and_then(|length| length.parse().ok())
-        .unwrap_or(0);
-    while bytes.len() < end + length {
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    }
-    Some(head)
 }

@@ -16,6 +16,7 @@ mod forms;
 mod frames;
 mod gated;
 mod hall;
+mod incoming;
 mod log;
 mod raw;
 pub mod stripe_stub;

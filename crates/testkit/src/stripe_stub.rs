@@ -14,6 +14,8 @@ use tokio::{
 };
 use url::form_urlencoded;
 
+use crate::incoming::Incoming;
+
 /// What goes wrong with one request of the payment service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Play {
@@ -266,32 +268,14 @@ fn prices(query: &str) -> Value {
 
 /// Reads a request to its end; `None` when it never came whole.
 async fn request(stream: &mut TcpStream) -> Option<Seen> {
-    let mut bytes = Vec::new();
-    let end = loop {
-        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
-            break end + 4;
-        }
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    };
-    let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
+    let Incoming { head, body } = Incoming::read(stream).await?;
     let mut lines = head.lines();
     let line = lines.next()?.strip_suffix(" HTTP/1.1")?.to_owned();
     let headers: HashMap<String, String> = lines
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .collect();
-    let length: usize = headers
-        .get("content-length")
-        .map_or(0, |text| text.parse().unwrap());
-    while bytes.len() < end + length {
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    }
-    let body = &bytes[end..end + length];
-    let form = form_urlencoded::parse(body).into_owned().collect();
+    let form = form_urlencoded::parse(&body).into_owned().collect();
     Some(Seen {
         line,
         headers,

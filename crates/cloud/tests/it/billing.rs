@@ -12,14 +12,20 @@ use crate::companion::{Answer, Options, STRIPE_KEY, TestCompanion};
 /// A companion with a payment service, and the key of an instance.
 pub(crate) async fn paid() -> (TestCompanion, StripeStub, String) {
     let stub = StripeStub::open().await;
+    let (cloud, key) = paid_at(&stub.url).await;
+    (cloud, stub, key)
+}
+
+/// A companion whose payment service is there, and the key of an instance.
+pub(crate) async fn paid_at(url: &str) -> (TestCompanion, String) {
     let options = Options {
-        stripe: Some(stub.url.clone()),
+        stripe: Some(url.to_owned()),
         topup_price: Some("price_topup"),
         ..Options::default()
     };
     let cloud = TestCompanion::with(options).await;
     let key = cloud.link("ada@example.org").await;
-    (cloud, stub, key)
+    (cloud, key)
 }
 
 /// Asks for the page of an offer.

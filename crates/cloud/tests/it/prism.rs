@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::companion::{Options, TestCompanion};
+use crate::billing::paid_at;
 
 /// Where `cargo xtask counterparts install` put it.
 fn program() -> PathBuf {
@@ -66,13 +66,7 @@ impl Prism {
 #[tokio::test]
 async fn prism_takes_every_call_that_is_made_of_the_payment_service() {
     let prism = Prism::open();
-    let options = Options {
-        stripe: Some(prism.url.clone()),
-        topup_price: Some("price_topup"),
-        ..Options::default()
-    };
-    let cloud = TestCompanion::with(options).await;
-    let key = cloud.link("ada@example.org").await;
+    let (cloud, key) = paid_at(&prism.url).await;
     let offers = cloud.keyed("GET", "/v1/offers", &key, None).await.ok();
     assert_eq!(offers["offers"][0]["skuId"], "price_month");
     let ask = json!({"skuId": "price_month"});

@@ -12,10 +12,7 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Map, Value, json};
 use tokio::process::Command;
 
-use crate::{
-    companion::{Options, STRIPE_KEY, TestCompanion},
-    soon,
-};
+use crate::{billing::paid_at, companion::STRIPE_KEY, soon};
 
 /// What the companion calls: the type of what is sent, and of what comes back.
 const CALLS: [(&str, &str, &str); 4] = [
@@ -175,13 +172,7 @@ fn put(into: &mut Value, steps: &[&str], value: Value) {
 
 /// Everything the companion asks of the payment service, in the order it does.
 async fn all_asked(stub: &StripeStub) -> Vec<Seen> {
-    let options = Options {
-        stripe: Some(stub.url.clone()),
-        topup_price: Some("price_topup"),
-        ..Options::default()
-    };
-    let cloud = TestCompanion::with(options).await;
-    let key = cloud.link("ada@example.org").await;
+    let (cloud, key) = paid_at(&stub.url).await;
     cloud.keyed("GET", "/v1/offers", &key, None).await.ok();
     for sku in ["price_month", "price_once"] {
         let ask = Some(json!({ "skuId": sku }));
