@@ -11,8 +11,6 @@ export default defineConfig({
   expect: { timeout: 10_000 },
   // A log may be cut short, so it names what failed, not what held.
   reporter: process.env.CI ? 'dot' : 'list',
-  // What held only when it was tried again is named as flaky at the end of the log.
-  retries: process.env.CI ? 1 : 0,
   forbidOnly: true,
   use: {
     browserName: 'chromium',

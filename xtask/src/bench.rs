@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
-use crate::{run, step, tools, web};
+use crate::{run, step, toolchain, tools, web};
 
 /// The package of the load generator.
 const GENERATOR: &str = "guildhall-bench";
@@ -19,6 +19,7 @@ const GENERATOR: &str = "guildhall-bench";
 /// The step that failed, in one sentence; a target that is not reached is no error.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::read(arguments)?;
+    toolchain::check()?;
     web::run()?;
     let release = ["--release", "--package", "guildhall"];
     let server = run::built_server("server: release build", &release)?;

@@ -5,18 +5,21 @@
 //! `RUSTFLAGS` they would compile every dependency once more.
 
 use crate::failure::Result;
+use crate::report::Report;
 use crate::{step, test, tidy, tools};
 
 /// Runs every check and every test.
 ///
 /// # Errors
-/// The step that failed, in one sentence.
+/// What is missing on this machine, or how many steps failed, in one sentence.
 pub(crate) fn run() -> Result<()> {
-    step::run(
+    let needs = test::Needs::find()?;
+    let mut report = Report::default();
+    report.keep(step::run(
         "formatting",
         &mut tools::cargo(&["fmt", "--all", "--check"]),
-    )?;
-    tidy::run()?;
+    ));
+    report.keep(tidy::run());
     let clippy = [
         "clippy",
         "--workspace",
@@ -27,8 +30,10 @@ pub(crate) fn run() -> Result<()> {
         "-D",
         "warnings",
     ];
-    step::run("lints", &mut tools::cargo(&clippy))?;
+    report.keep(step::run("lints", &mut tools::cargo(&clippy)));
     let mut doc = tools::cargo(&["doc", "--workspace", "--no-deps"]);
-    step::run("documentation", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
-    test::run()
+    let doc = doc.env("RUSTDOCFLAGS", "-D warnings");
+    report.keep(step::run("documentation", doc));
+    test::run_steps(&needs, &mut report);
+    report.finish()
 }

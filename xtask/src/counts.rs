@@ -1,14 +1,13 @@
-//! Counts: how many tests ran, read from the closing lines of their runners.
-//! Failures are not counted: a runner with a failure stops the verb.
+//! Reads what a test runner prints: how many tests passed, failed and were skipped, and the names
+//! of those that failed.
 
 use std::ops::Add;
 
-/// How many tests passed and how many were left out.
+/// How many tests passed, failed and were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Ran and held.
     pub(crate) passed: u64,
-    /// Did not run.
+    pub(crate) failed: u64,
     pub(crate) skipped: u64,
 }
 
@@ -18,45 +17,106 @@ impl Add for Counts {
     fn add(self, other: Self) -> Self {
         Self {
             passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
             skipped: self.skipped + other.skipped,
         }
     }
 }
 
 impl Counts {
-    /// The closing line of a green run.
+    /// The last line of a run.
     pub(crate) fn closing_line(self) -> String {
-        match self.skipped {
-            0 => format!("{} passed, 0 failed", self.passed),
-            skipped => format!("{} passed, 0 failed, {skipped} skipped", self.passed),
+        let Self {
+            passed,
+            failed,
+            skipped,
+        } = self;
+        match skipped {
+            0 => format!("{passed} passed, {failed} failed"),
+            skipped => format!("{passed} passed, {failed} failed, {skipped} skipped"),
         }
     }
 }
 
-/// Whose closing lines are read.
+/// A program that runs tests, by the form of its output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Runner {
-    /// `Summary [ 1.2s] 9 tests run: 9 passed (1 slow), 2 skipped`
+    /// `Summary [ 1.2s] 9 tests run: 7 passed (1 slow), 1 failed, 1 timed out, 2 skipped`;
+    /// `FAIL [ 0.1s] (3/9) package::binary test`
     Nextest,
-    /// `test result: ok. 9 passed; 0 failed; 2 ignored; 0 measured; …`, once per test binary
+    /// `test result: FAILED. 9 passed; 1 failed; 2 ignored; 0 measured; …`, once per test binary;
+    /// `    test`, a line each below `failures:`
     Cargo,
-    /// `Tests  9 passed | 2 skipped (11)`
+    /// `Tests  1 failed | 9 passed | 2 skipped (12)`; `FAIL  file > suite > test`
     Vitest,
-    /// `9 passed (4.1s)`, `2 skipped` and `1 flaky`, each alone on a line
+    /// `9 passed (4.1s)`, `1 failed` and `2 skipped`, each alone on a line; `1) file:3:1 › test`
     Playwright,
+}
+
+/// Reads the output of one runner, line by line.
+#[derive(Debug)]
+pub(crate) struct OutputReader {
+    runner: Runner,
+    pub(crate) counts: Counts,
+    /// The names of the tests that failed, each once, in the order of the output.
+    pub(crate) failed_tests: Vec<String>,
+    /// Whether the last line belongs to `cargo test`'s list of failures.
+    is_in_failures: bool,
+}
+
+impl OutputReader {
+    pub(crate) fn new(runner: Runner) -> Self {
+        Self {
+            runner,
+            counts: Counts::default(),
+            failed_tests: Vec::new(),
+            is_in_failures: false,
+        }
+    }
+
+    pub(crate) fn read_line(&mut self, line: &str) {
+        let line = without_colours(line);
+        let line = line.trim_end();
+        self.counts = self.counts + self.runner.counts_in(line.trim());
+        if let Some(name) = self.failed_test_in(line)
+            && !self.failed_tests.contains(&name)
+        {
+            self.failed_tests.push(name);
+        }
+    }
+
+    /// The name of the test that `line` says failed.
+    fn failed_test_in(&mut self, line: &str) -> Option<String> {
+        let name = match self.runner {
+            Runner::Nextest => nextest_failure(line.trim())?,
+            Runner::Cargo => {
+                if !line.starts_with(' ') && !line.is_empty() {
+                    self.is_in_failures = line == "failures:";
+                    return None;
+                }
+                let name = line.strip_prefix("    ").filter(|_| self.is_in_failures)?;
+                // The lines of a panic can be indented too, but hold other signs.
+                let is_in_path = |letter: char| letter.is_alphanumeric() || "_:".contains(letter);
+                let is_test = name.chars().all(is_in_path) || name.contains(" (line ");
+                Some(name).filter(|_| is_test)?
+            }
+            Runner::Vitest => line.trim().strip_prefix("FAIL ")?.trim(),
+            Runner::Playwright => playwright_failure(line.trim())?,
+        };
+        (!name.is_empty()).then(|| name.to_owned())
+    }
 }
 
 impl Runner {
     /// What one line adds: nothing, unless it is a closing line of this runner.
-    pub(crate) fn counts_in(self, line: &str) -> Counts {
-        let line = without_colours(line);
-        let line = line.trim();
+    fn counts_in(self, line: &str) -> Counts {
         if !self.closes_with(line) {
             return Counts::default();
         }
+        let failed = ["failed", "timed out", "interrupted", "did not run"];
         Counts {
-            // A flaky test passed when it was tried again.
-            passed: number_before(line, "passed") + number_before(line, "flaky"),
+            passed: number_before(line, "passed"),
+            failed: failed.iter().map(|word| number_before(line, word)).sum(),
             skipped: number_before(line, "skipped") + number_before(line, "ignored"),
         }
     }
@@ -72,25 +132,47 @@ impl Runner {
     }
 }
 
-/// A number, one word, and at most a duration in brackets.
-fn is_playwright_total(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    let number = words.next().is_some_and(|word| word.parse::<u64>().is_ok());
-    let word = matches!(words.next(), Some("passed" | "skipped" | "flaky"));
-    number && word && words.next().is_none_or(|rest| rest.starts_with('('))
+/// `FAIL [ 0.1s] (3/9) package::binary test`: the state in capitals, the time, the test.
+fn nextest_failure(line: &str) -> Option<&str> {
+    let (state, rest) = line.split_once(" [")?;
+    let is_failure = state == "FAIL"
+        || state == "ABORT"
+        || state == "TIMEOUT"
+        || state == "LEAK-FAIL"
+        || state.starts_with("SIG");
+    let (_, name) = rest.split_once(']').filter(|_| is_failure)?;
+    let name = name.trim();
+    match name.strip_prefix('(') {
+        Some(numbered) => numbered.split_once(')').map(|(_, name)| name.trim()),
+        None => Some(name),
+    }
 }
 
-/// The number that stands directly before `word`; 0 when there is none.
+/// `1) file:3:1 › test ────`.
+fn playwright_failure(line: &str) -> Option<&str> {
+    let (number, name) = line.split_once(") ")?;
+    let is_numbered = !number.is_empty() && number.chars().all(|letter| letter.is_ascii_digit());
+    let is_test = is_numbered && name.contains(" › ");
+    is_test.then(|| name.trim_end_matches([' ', '─']))
+}
+
+/// A number, one word or a few, and at most a duration in brackets.
+fn is_playwright_total(line: &str) -> bool {
+    let Some((number, rest)) = line.split_once(' ') else {
+        return false;
+    };
+    let word = rest.split_once(" (").map_or(rest, |(word, _)| word);
+    let words = ["passed", "failed", "skipped", "interrupted", "did not run"];
+    number.parse::<u64>().is_ok() && words.contains(&word)
+}
+
+/// The number directly before `word`; 0 when there is none.
 fn number_before(line: &str, word: &str) -> u64 {
-    let words: Vec<&str> = line
-        .split([' ', ',', ';'])
-        .filter(|part| !part.is_empty())
-        .collect();
-    words
-        .windows(2)
-        .find(|pair| pair[1] == word)
-        .and_then(|pair| pair[0].trim_start_matches('(').parse().ok())
-        .unwrap_or(0)
+    let before = line.match_indices(word).find_map(|(at, _)| {
+        let number = line[..at].strip_suffix(' ')?;
+        number.rsplit([' ', '(']).next()?.parse().ok()
+    });
+    before.unwrap_or(0)
 }
 
 /// Drops the escape sequences that colour a terminal.
@@ -112,21 +194,36 @@ fn without_colours(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(runner: Runner, text: &str) -> Counts {
-        text.lines()
-            .fold(Counts::default(), |sum, line| sum + runner.counts_in(line))
+    fn read(runner: Runner, text: &str) -> (Counts, Vec<String>) {
+        let mut reader = OutputReader::new(runner);
+        text.lines().for_each(|line| reader.read_line(line));
+        (reader.counts, reader.failed_tests)
+    }
+
+    fn counts(passed: u64, failed: u64, skipped: u64) -> Counts {
+        Counts {
+            passed,
+            failed,
+            skipped,
+        }
     }
 
     #[test]
     fn nextest_is_read_from_its_summary_even_in_colour() {
         let text = "  PASS [ 0.01s] a b\n\u{1b}[32;1m     Summary\u{1b}[0m [   2.5s] \u{1b}[1m12\u{1b}[0m tests run: \u{1b}[1m12\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m (1 slow), \u{1b}[1m3\u{1b}[0m skipped";
-        assert_eq!(
-            read(Runner::Nextest, text),
-            Counts {
-                passed: 12,
-                skipped: 3
-            }
-        );
+        assert_eq!(read(Runner::Nextest, text), (counts(12, 0, 3), vec![]));
+    }
+
+    #[test]
+    fn nextest_names_what_failed_once() {
+        let text = "        FAIL [   0.005s] (1/4) one::it rooms::a\n\
+                    \u{20}    TIMEOUT [ 180.0s] (2/4) one::it rooms::b\n\
+                    \u{20}    SIGABRT [   0.1s] two c\n\
+                    \u{20}    Summary [   2.5s] 4 tests run: 1 passed, 2 failed, 1 timed out, 9 skipped\n\
+                    \u{20}       FAIL [   0.005s] (1/4) one::it rooms::a";
+        let names = ["one::it rooms::a", "one::it rooms::b", "two c"];
+        let names = names.map(str::to_owned).to_vec();
+        assert_eq!(read(Runner::Nextest, text), (counts(1, 3, 9), names));
     }
 
     #[test]
@@ -134,56 +231,39 @@ mod tests {
         let text = "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
                     test passed ... ok\n\
                     test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
-        assert_eq!(
-            read(Runner::Cargo, text),
-            Counts {
-                passed: 7,
-                skipped: 1
-            }
-        );
+        assert_eq!(read(Runner::Cargo, text), (counts(7, 0, 1), vec![]));
+    }
+
+    #[test]
+    fn cargo_test_names_what_failed() {
+        let text = "failures:\n\n---- rooms::a stdout ----\nthread panicked at x.rs:1:\n    left: 1\n\n\
+                    failures:\n    rooms::a\n    src/lib.rs - open (line 12)\n\n\
+                    test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n    rooms::b";
+        let names = ["rooms::a", "src/lib.rs - open (line 12)"];
+        let names = names.map(str::to_owned).to_vec();
+        assert_eq!(read(Runner::Cargo, text), (counts(5, 2, 0), names));
     }
 
     #[test]
     fn vitest_is_read_by_tests_and_not_by_files() {
-        let text = " Test Files  2 passed (2)\n      Tests  9 passed | 2 skipped (11)";
-        assert_eq!(
-            read(Runner::Vitest, text),
-            Counts {
-                passed: 9,
-                skipped: 2
-            }
-        );
+        let text = " FAIL  src/a.test.ts > rooms > one\n Test Files  2 passed (2)\n      Tests  1 failed | 9 passed | 2 skipped (12)";
+        let names = vec!["src/a.test.ts > rooms > one".to_owned()];
+        assert_eq!(read(Runner::Vitest, text), (counts(9, 1, 2), names));
     }
 
     #[test]
-    fn playwright_counts_a_flaky_test_as_passed() {
-        let text = "Running 9 tests using 1 worker\n  1 flaky\n  1 skipped\n  7 passed (4.1s)\n  3 passed things in a title";
-        assert_eq!(
-            read(Runner::Playwright, text),
-            Counts {
-                passed: 8,
-                skipped: 1
-            }
-        );
+    fn playwright_is_read_from_its_totals() {
+        let text = "Running 9 tests using 1 worker\n  1) a.spec.ts:3:1 › rooms › one ─────\n\n    1) not a test\n  1 failed\n    a.spec.ts:3:1 › rooms › one ──\n  1 skipped\n  2 did not run\n  7 passed (4.1s)\n  3 passed things in a title";
+        let names = vec!["a.spec.ts:3:1 › rooms › one".to_owned()];
+        assert_eq!(read(Runner::Playwright, text), (counts(7, 3, 1), names));
     }
 
     #[test]
-    fn the_closing_line_names_what_was_left_out() {
+    fn the_closing_line_names_what_was_skipped() {
+        assert_eq!(counts(4, 0, 0).closing_line(), "4 passed, 0 failed");
         assert_eq!(
-            Counts {
-                passed: 4,
-                skipped: 0
-            }
-            .closing_line(),
-            "4 passed, 0 failed"
-        );
-        assert_eq!(
-            Counts {
-                passed: 4,
-                skipped: 2
-            }
-            .closing_line(),
-            "4 passed, 0 failed, 2 skipped"
+            counts(4, 1, 2).closing_line(),
+            "4 passed, 1 failed, 2 skipped"
         );
     }
 }

@@ -16,10 +16,12 @@ mod counterparts;
 mod counts;
 mod failure;
 mod pinned;
+mod report;
 mod run;
 mod step;
 mod test;
 mod tidy;
+mod toolchain;
 mod tools;
 mod web;
 

@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::failure::{During, Failure, Result};
-use crate::{step, tools};
+use crate::{step, toolchain, tools};
 
 /// What npm reads to install a program.
 const NPM_FILES: [&str; 2] = ["package.json", "package-lock.json"];
@@ -63,7 +63,7 @@ pub(crate) fn install(shelf: &Shelf) -> Result<()> {
             step::nothing_to_do(&name, "already installed");
             continue;
         }
-        tools::check_node_major(pin.node_min)?;
+        toolchain::check_node_major(pin.node_min)?;
         install_one(&name, &from, &into)?;
         check_installed(&pin, &into)?;
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::failure::{Failure, Result};
-use crate::{step, tools, web};
+use crate::{step, toolchain, tools, web};
 
 /// The package and the binary of the server.
 const SERVER: &str = "guildhall";
@@ -16,6 +16,7 @@ const SERVER: &str = "guildhall";
 /// # Errors
 /// The step that failed, in one sentence.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    toolchain::check()?;
     web::run()?;
     let binary = built_server("server: build", &["--package", SERVER])?;
     println!("→ guildhall serve (Ctrl-C stops it)");

@@ -2,10 +2,10 @@
 //! A child never waits for typed input: its standard input is empty.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use crate::counts::{Counts, Runner};
+use crate::counts::OutputReader;
 use crate::failure::{During, Failure, Result};
 
 /// Runs `work` under a heading and prints how long it took.
@@ -15,9 +15,10 @@ use crate::failure::{During, Failure, Result};
 pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("→ {name}");
     let start = Instant::now();
-    let outcome = work()?;
-    println!("✓ {name} ({:.1} s)", start.elapsed().as_secs_f64());
-    Ok(outcome)
+    let outcome = work();
+    let mark = if outcome.is_ok() { '✓' } else { '✗' };
+    println!("{mark} {name} ({:.1} s)", start.elapsed().as_secs_f64());
+    outcome
 }
 
 /// Says that there is nothing to do, in the form of a finished step.
@@ -52,52 +53,41 @@ pub(crate) fn captured(name: &str, command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).during(format!("read the output of {}", shown(command)))
 }
 
-/// Runs a test runner, shows its output as it comes, and counts what its closing lines say.
+/// Runs a test runner, shows its output as it comes, and hands every line to `reader`.
 ///
 /// # Errors
 /// When the runner cannot be started or ends with another status than 0.
-pub(crate) fn run_counted(name: &str, command: &mut Command, runner: Runner) -> Result<Counts> {
+pub(crate) fn run_read(name: &str, command: &mut Command, reader: &mut OutputReader) -> Result<()> {
     timed(name, || {
         keep_colours(command);
+        // Both outputs through one pipe: their order stays as it was written.
+        let (output, input) = std::io::pipe().during("open a pipe")?;
         let child = command
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stdout(input.try_clone().during("open a pipe")?)
+            .stderr(input)
             .spawn();
         let mut child = child.during(format!("start {}", shown(command)))?;
-        let counts = shown_and_counted(&mut child, runner);
+        // The pipe ends when the last writer closes it, and the command holds two.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        copy_lines(output, std::io::stdout(), |line| reader.read_line(line));
         let status = child
             .wait()
             .during(format!("wait for {}", shown(command)))?;
-        ended_well(name, command, status)?;
-        Ok(counts)
+        ended_well(name, command, status)
     })
 }
 
-/// Copies both outputs of `child` until they end, adding up what its summary lines say.
-fn shown_and_counted(child: &mut Child, runner: Runner) -> Counts {
-    let out = child.stdout.take();
-    let err = child.stderr.take();
-    std::thread::scope(|scope| {
-        let from_out = scope.spawn(|| out.map(|from| copied(from, std::io::stdout(), runner)));
-        let from_err = err.map(|from| copied(from, std::io::stderr(), runner));
-        let from_out = from_out.join().ok().flatten();
-        from_out.unwrap_or_default() + from_err.unwrap_or_default()
-    })
-}
-
-/// Copies one output line by line.
-fn copied(from: impl Read, mut to: impl Write, runner: Runner) -> Counts {
+/// Copies `from` line by line and shows each line to `read`.
+fn copy_lines(from: impl Read, mut to: impl Write, mut read: impl FnMut(&str)) {
     let mut from = BufReader::new(from);
-    let mut counts = Counts::default();
     let mut line = Vec::new();
     while let Ok(1..) = from.read_until(b'\n', &mut line) {
         // A closed terminal is no reason to stop the tests: the exit code still tells.
         let _ = to.write_all(&line).and_then(|()| to.flush());
-        counts = counts + runner.counts_in(&String::from_utf8_lossy(&line));
+        read(&String::from_utf8_lossy(&line));
         line.clear();
     }
-    counts
 }
 
 /// Asks for colours when a person watches: a runner that writes to a pipe drops them.
@@ -135,6 +125,7 @@ fn shown(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counts::Runner;
 
     fn rustc(argument: &str) -> Command {
         let mut command = Command::new("rustc");
@@ -165,17 +156,25 @@ mod tests {
     }
 
     #[test]
-    fn output_is_copied_byte_for_byte_and_counted() {
-        let text = b"one\nSummary [ 0.1s] 3 tests run: 3 passed, 1 skipped\nno line break";
-        let mut copy = Vec::new();
-        let counts = copied(&text[..], &mut copy, Runner::Nextest);
+    fn output_is_copied_byte_for_byte_and_read() {
+        let text = b"one\n\xff two\nno line break";
+        let (mut copy, mut lines) = (Vec::new(), Vec::new());
+        copy_lines(&text[..], &mut copy, |line| lines.push(line.to_owned()));
         assert_eq!(copy, text);
-        assert_eq!(
-            counts,
-            Counts {
-                passed: 3,
-                skipped: 1
-            }
+        assert_eq!(lines, ["one\n", "\u{fffd} two\n", "no line break"]);
+    }
+
+    #[test]
+    fn what_a_runner_prints_is_read_whichever_output_it_goes_to() {
+        let mut reader = OutputReader::new(Runner::Cargo);
+        let mut rustc = Command::new("rustc");
+        run_read("version", rustc.arg("--version"), &mut reader).unwrap();
+        let failure = run_read("compiler", rustc.arg("--no-such-option"), &mut reader);
+        assert!(
+            failure
+                .unwrap_err()
+                .to_string()
+                .contains("\"compiler\" failed")
         );
     }
 }

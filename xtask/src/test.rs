@@ -4,13 +4,12 @@
 //! page's tests drive is the one that the build for the other tests made, so nothing is
 //! compiled twice. The real agents are driven by tests of that same build.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use crate::counts::{Counts, Runner};
-use crate::failure::{During, Result};
-use crate::{agents, counterparts, pinned, run, step, tools, web};
+use crate::counts::Runner;
+use crate::failure::Result;
+use crate::report::Report;
+use crate::{agents, counterparts, pinned, run, step, toolchain, tools, web};
 
 /// Names the server for the page's tests.
 const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
@@ -44,33 +43,59 @@ const AGENTS_AT_ONCE: &str = "2";
 /// Runs all tests and closes with how many passed.
 ///
 /// # Errors
-/// What is missing on this machine, or the step that failed, in one sentence.
+/// What is missing on this machine, or how many steps failed, in one sentence.
 pub(crate) fn run() -> Result<()> {
-    tools::check_node()?;
-    let chromium = tools::chromium()?;
-    tools::python()?;
-    tools::display()?;
-    pinned::install(&agents::SHELF)?;
-    pinned::install(&counterparts::SHELF)?;
-    web::run()?;
-    let server = run::built_server("tests: build", &SELECTION)?;
-    let counts = rust_tests()? + agent_tests()? + page_tests(&server, &chromium)?;
-    println!("{}", counts.closing_line());
-    Ok(())
+    let needs = Needs::find()?;
+    let mut report = Report::default();
+    run_steps(&needs, &mut report);
+    report.finish()
+}
+
+/// What the tests need beside the sources.
+pub(crate) struct Needs {
+    chromium: PathBuf,
+}
+
+impl Needs {
+    /// Finds what the tests need, and installs on Debian as root what is missing.
+    ///
+    /// # Errors
+    /// What is missing on this machine, in one sentence.
+    pub(crate) fn find() -> Result<Self> {
+        toolchain::check()?;
+        let chromium = tools::chromium()?;
+        tools::test_programs()?;
+        Ok(Self { chromium })
+    }
+}
+
+/// Installs the pinned programs, builds the page and the server, and runs all tests.
+pub(crate) fn run_steps(needs: &Needs, report: &mut Report) {
+    let agents = report.keep(pinned::install(&agents::SHELF));
+    // Without them only the tests that speak with them fail.
+    report.keep(pinned::install(&counterparts::SHELF));
+    let page = report.keep(web::run());
+    let server = report.keep(run::built_server("tests: build", &SELECTION));
+    crate_tests(server.as_deref(), report);
+    agent_tests(server.as_deref().and(agents.as_ref()), report);
+    page_tests(report);
+    let server = server.as_deref().filter(|_| page.is_some());
+    browser_tests(server, &needs.chromium, report);
 }
 
 /// The tests of the crates, those in their documentation included.
-fn rust_tests() -> Result<Counts> {
-    let all = if tools::has_nextest() {
+fn crate_tests(server: Option<&Path>, report: &mut Report) {
+    let name = "tests: crates";
+    let (mut tests, runner) = if tools::has_nextest() {
         let mut nextest = tools::cargo(&["nextest", "run"]);
         let others = format!("not test(/^{WITH_AGENTS}/)");
         nextest
             .args(SELECTION)
             .args(["--no-fail-fast", "--filterset", &others]);
         if is_kept_in_a_log() {
-            nextest.args(["--status-level", "fail", "--final-status-level", "flaky"]);
+            nextest.args(["--status-level", "fail", "--final-status-level", "fail"]);
         }
-        step::run_counted("tests: crates", &mut nextest, Runner::Nextest)?
+        (nextest, Runner::Nextest)
     } else {
         let mut test = tools::cargo(&["test"]);
         test.args(SELECTION)
@@ -78,66 +103,60 @@ fn rust_tests() -> Result<Counts> {
         if is_kept_in_a_log() {
             test.arg("--quiet");
         }
-        step::run_counted("tests: crates", &mut test, Runner::Cargo)?
+        (test, Runner::Cargo)
     };
+    report.tests_with(name, server, &mut tests, runner);
     // With the same features, so that what was built for the tests is not built again.
     let mut doc = tools::cargo(&["test", "--workspace", "--doc", "--features", FEATURES]);
-    Ok(all
-        + step::run_counted(
-            "tests: examples in the documentation",
-            &mut doc,
-            Runner::Cargo,
-        )?)
+    let name = "tests: examples in the documentation";
+    report.tests_with(name, server, doc.arg("--no-fail-fast"), Runner::Cargo);
 }
 
 /// The suite for the real agents, which tells for each agent which rows ran.
-fn agent_tests() -> Result<Counts> {
+fn agent_tests(agents: Option<&()>, report: &mut Report) {
     // The selection of the build, so that nothing is built again.
     let mut suite = tools::cargo(&["test"]);
     suite
         .args(SELECTION)
-        .args(["--", SUITE, "--nocapture", "--test-threads", AGENTS_AT_ONCE])
+        .args(["--no-fail-fast", "--", SUITE])
+        .args(["--nocapture", "--test-threads", AGENTS_AT_ONCE])
         .env("RUST_BACKTRACE", "0")
         // Whoever installed the agents drives them: one that is missing is a failure.
         .env("CI", "true");
     let mut suite = agents::alone(suite);
-    let counts = step::run_counted("tests: real agents", &mut suite, Runner::Cargo)?;
-    // The other tests of these binaries ran before.
-    Ok(Counts {
-        skipped: 0,
-        ..counts
-    })
+    report.tests_with("tests: real agents", agents, &mut suite, Runner::Cargo);
 }
 
-/// The types, the units and the browser tests of the page.
-fn page_tests(server: &Path, chromium: &Path) -> Result<Counts> {
-    web::install(&tools::root())?;
-    step::run(
-        "page: types",
-        &mut tools::npm(&["run", "--silent", "check"]),
-    )?;
-    let mut counts = Counts::default();
-    if has_script("unit")? {
-        let mut unit = tools::npm(&["run", "--silent", "unit"]);
-        counts = counts + step::run_counted("page: units", &mut unit, Runner::Vitest)?;
-    }
+/// The types and the units of the page.
+fn page_tests(report: &mut Report) {
+    let installed = report.keep(web::install(&tools::root()));
+    report.step_with("page: types", installed, |()| {
+        step::run(
+            "page: types",
+            &mut tools::npm(&["run", "--silent", "check"]),
+        )
+    });
+    let mut units = tools::npm(&["run", "--silent", "unit"]);
+    report.tests_with(
+        "page: units",
+        installed.as_ref(),
+        &mut units,
+        Runner::Vitest,
+    );
+}
+
+/// The browser tests of the page, with the server that was built for the other tests.
+fn browser_tests(server: Option<&Path>, chromium: &Path, report: &mut Report) {
     let mut browser = tools::npm(&["test", "--silent"]);
-    browser
-        .env(SERVER_VARIABLE, server)
-        .env(tools::CHROMIUM_VARIABLE, chromium);
-    Ok(counts + step::run_counted("page: browser", &mut browser, Runner::Playwright)?)
+    browser.env(tools::CHROMIUM_VARIABLE, chromium);
+    if let Some(server) = server {
+        browser.env(SERVER_VARIABLE, server);
+    }
+    report.tests_with("page: browser", server, &mut browser, Runner::Playwright);
 }
 
 /// Whether the output is a log that may be cut short: it should hold what failed, not what held.
 /// The tests of the page ask the same in their configuration.
 fn is_kept_in_a_log() -> bool {
     std::env::var_os("CI").is_some()
-}
-
-/// Whether `web/package.json` has a script called `name`.
-fn has_script(name: &str) -> Result<bool> {
-    let file = tools::root().join("web/package.json");
-    let text = std::fs::read_to_string(&file).during(format!("read {}", file.display()))?;
-    let package: Value = serde_json::from_str(&text).during(format!("read {}", file.display()))?;
-    Ok(package["scripts"][name].is_string())
 }

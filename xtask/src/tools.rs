@@ -7,9 +7,6 @@ use std::process::{Command, Stdio};
 use crate::failure::{Failure, Result};
 use crate::step;
 
-/// The oldest Node.js that builds the page, as major and minor version: what Vite asks for.
-const NODE_MIN: (u32, u32) = (20, 19);
-
 /// Names that Chromium and its kin go by, best first.
 const CHROMIUM_NAMES: &[&str] = &[
     "chromium",
@@ -69,57 +66,6 @@ pub(crate) fn has_nextest() -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Checks that the page can be built here.
-///
-/// # Errors
-/// One sentence when Node.js is missing or too old, or npm is missing.
-pub(crate) fn check_node() -> Result<()> {
-    let version = on_path("node").and_then(|node| first_line(command(node).arg("--version")));
-    check_node_version(version.as_deref())?;
-    match on_path("npm") {
-        Some(_) => Ok(()),
-        None => Err(Failure::new(
-            "npm is needed to build the page: install it beside Node.js and try again",
-        )),
-    }
-}
-
-/// Checks that Node.js is there in at least this major version; 0 asks for none.
-///
-/// # Errors
-/// One sentence when it is missing or older.
-pub(crate) fn check_node_major(major_min: u32) -> Result<()> {
-    let version = on_path("node").and_then(|node| first_line(command(node).arg("--version")));
-    let major = version.as_deref().and_then(|version| {
-        let major = version.trim_start_matches('v').split('.').next()?;
-        major.parse::<u32>().ok()
-    });
-    if major.unwrap_or(0) >= major_min {
-        return Ok(());
-    }
-    Err(Failure::new(format!(
-        "Node.js {major_min} or newer is needed for this agent: install it and try again"
-    )))
-}
-
-/// Judges what `node --version` printed, `None` when it did not run.
-fn check_node_version(version: Option<&str>) -> Result<()> {
-    let (major, minor) = NODE_MIN;
-    let needed = format!("Node.js {major}.{minor} or newer is needed to build the page");
-    let Some(version) = version else {
-        return Err(Failure::new(format!("{needed}: install it and try again")));
-    };
-    let mut parts = version
-        .trim_start_matches('v')
-        .split('.')
-        .map(|part| part.parse::<u32>().unwrap_or(0));
-    let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    if found >= NODE_MIN {
-        return Ok(());
-    }
-    Err(Failure::new(format!("{needed}, and this one is {version}")))
-}
-
 /// Finds Chromium; on Debian as root, installs it when it is missing.
 ///
 /// # Errors
@@ -152,50 +98,41 @@ pub(crate) fn chromium() -> Result<PathBuf> {
     })
 }
 
-/// Finds Python 3, whose `http.server` a test looks at; on Debian as root, installs it when it is
-/// missing.
+/// Programs that tests start, each with Debian's package and what it is for.
+const TEST_PROGRAMS: [(&str, &str, &str); 5] = [
+    ("python3", "python3", "previews of its web server"),
+    ("Xvfb", "xvfb", "the browser's own window"),
+    ("xwininfo", "x11-utils", "the browser's own window"),
+    ("xdotool", "xdotool", "the browser's own window"),
+    ("ip", "iproute2", "agents in a network of their own"),
+];
+
+/// Finds the programs that tests start; on Debian as root, installs those that are missing.
 ///
 /// # Errors
 /// One sentence that says what to install, or which step of the installation failed.
-pub(crate) fn python() -> Result<PathBuf> {
-    const NAME: &str = "python3";
-    if on_path(NAME).is_none() && may_install() {
-        install("Python", &[NAME])?;
+pub(crate) fn test_programs() -> Result<()> {
+    if !missing_packages().is_empty() && may_install() {
+        install("programs for tests", &missing_packages())?;
     }
-    on_path(NAME).ok_or_else(|| {
-        Failure::new(
-            "Python 3 is needed for a test of previews: install it \
-             (on Debian: `apt-get install python3`)",
-        )
-    })
+    let missing = missing_packages();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "programs that tests start are missing: install them (on Debian: `apt-get install {}`)",
+        missing.join(" ")
+    )))
 }
 
-/// Finds what the tests of the browser's own window look at it with, an X server that needs no
-/// monitor first of all; on Debian as root, installs what is missing.
-///
-/// # Errors
-/// One sentence that says what to install, or which step of the installation failed.
-pub(crate) fn display() -> Result<()> {
-    /// Each program with its package.
-    const PROGRAMS: [(&str, &str); 3] = [
-        ("Xvfb", "xvfb"),
-        ("xwininfo", "x11-utils"),
-        ("xdotool", "xdotool"),
-    ];
-    let missing = || {
-        let missing = PROGRAMS.iter().filter(|(name, _)| on_path(name).is_none());
-        missing.map(|(_, package)| *package).collect::<Vec<_>>()
-    };
-    if !missing().is_empty() && may_install() {
-        install("a display for tests", &missing())?;
-    }
-    match missing().join(" ") {
-        none if none.is_empty() => Ok(()),
-        packages => Err(Failure::new(format!(
-            "the tests of the browser's own window need more: install it \
-             (on Debian: `apt-get install {packages}`)"
-        ))),
-    }
+/// The packages of the programs that are not here.
+fn missing_packages() -> Vec<&'static str> {
+    let missing = TEST_PROGRAMS.iter().filter(|(name, ..)| {
+        // Debian keeps some where only root's search path leads.
+        let places = ["/usr/sbin", "/sbin"].map(|folder| Path::new(folder).join(name));
+        on_path(name).is_none() && !places.iter().any(|place| place.is_file())
+    });
+    missing.map(|(_, package, _)| *package).collect()
 }
 
 /// Finds nginx, which files and previews are measured beside; on Debian as root, installs it when it
@@ -260,7 +197,7 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
 }
 
 /// The first line a program prints; `None` when it fails.
-fn first_line(command: &mut Command) -> Option<String> {
+pub(crate) fn first_line(command: &mut Command) -> Option<String> {
     let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::null())
@@ -280,26 +217,6 @@ mod tests {
     #[test]
     fn the_root_holds_the_workspace() {
         assert!(root().join("Cargo.lock").is_file());
-    }
-
-    #[test]
-    fn node_is_judged_by_its_major_and_minor_version() {
-        assert!(check_node_version(Some("v20.19.0")).is_ok());
-        assert!(check_node_version(Some("v24.1.0")).is_ok());
-        assert_eq!(
-            check_node_version(Some("v20.18.3"))
-                .unwrap_err()
-                .to_string(),
-            "Node.js 20.19 or newer is needed to build the page, and this one is v20.18.3"
-        );
-    }
-
-    #[test]
-    fn a_missing_node_is_one_sentence() {
-        assert_eq!(
-            check_node_version(None).unwrap_err().to_string(),
-            "Node.js 20.19 or newer is needed to build the page: install it and try again"
-        );
     }
 
     #[test]

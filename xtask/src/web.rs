@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::failure::{During, Failure, Result};
-use crate::{step, tools};
+use crate::{step, toolchain, tools};
 
 /// The name of the step that installs packages.
 const INSTALL: &str = "page: packages";
@@ -50,7 +50,7 @@ pub(crate) fn run() -> Result<()> {
 /// # Errors
 /// One sentence when Node.js or npm is missing, or the installation fails.
 pub(crate) fn install(root: &Path) -> Result<()> {
-    tools::check_node()?;
+    toolchain::node()?;
     let lock = root.join("web/package-lock.json");
     let installed = root.join("web/node_modules/.package-lock.json");
     if modified(&installed)
