@@ -15,6 +15,7 @@ mod authors;
 mod bodies;
 mod browser;
 mod browser_tools;
+mod build_script;
 mod canvas;
 mod canvas_changes;
 mod canvas_limits;
