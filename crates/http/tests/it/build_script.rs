@@ -1,10 +1,9 @@
 //! What a build does where the page was not built.
 
-#[path = "../../build.rs"]
-#[expect(dead_code, reason = "its main is run by cargo")]
-mod script;
+#[path = "../../build/page.rs"]
+mod page;
 
-use script::{PLACEHOLDER, Page, page};
+use page::{PLACEHOLDER, Page, page};
 
 #[test]
 fn a_release_build_without_the_page_fails() {
