@@ -2,7 +2,6 @@
 
 use std::{
     io::{BufRead, BufReader},
-    net::TcpListener,
     path::PathBuf,
     process::{Child, Command, Stdio},
 };
@@ -38,28 +37,22 @@ impl Drop for Prism {
 
 impl Prism {
     fn open() -> Self {
-        // Freed for Prism, which takes no socket of ours.
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port().to_string();
-        drop(listener);
         let document = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stripe.yaml");
         let mut process = Command::new("node")
             .arg(program())
-            .args(["mock", "-h", "127.0.0.1", "-p", &port, "--errors"])
+            .args(["mock", "-h", "127.0.0.1", "-p", "0", "--errors"])
             .arg(document)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let said = BufReader::new(process.stdout.take().unwrap());
         let mut lines = said.lines().map_while(Result::ok);
-        let listens = |line: String| line.contains("Prism is listening");
-        assert!(lines.any(listens), "it does not start");
+        // A port that was free a moment ago may be another's; the system chose the one it tells.
+        let address = |line: String| Some(line.split_once("Prism is listening on ")?.1.to_owned());
+        let url = lines.find_map(address).unwrap();
         // What it says later is read, so that it never waits for a reader.
         std::thread::spawn(move || lines.count());
-        Self {
-            process,
-            url: format!("http://127.0.0.1:{port}"),
-        }
+        Self { process, url }
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::{
     io::{BufRead, BufReader},
-    net::TcpListener,
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -22,6 +21,7 @@ use serde_json::{Value, json};
 use crate::{
     mcp_gateway::{bridge_token, node},
     server::ask_as,
+    tested_servers::TOLD_PORT,
     workspace::Workspace,
 };
 
@@ -39,7 +39,7 @@ fn program() -> PathBuf {
     program.canonicalize().unwrap()
 }
 
-/// A server at a port of its own; ended when dropped.
+/// A server at a port that the system chooses; ended when dropped.
 struct AtPort(Child, u16);
 
 impl Drop for AtPort {
@@ -52,29 +52,21 @@ impl Drop for AtPort {
 
 impl AtPort {
     fn start(word: &str) -> Self {
-        // Somebody else may be quicker at taking a port that is free.
-        let started = (0..5).find_map(|_| Self::at_free_port(word));
-        started.expect("it listens at one of five ports")
-    }
-
-    fn at_free_port(word: &str) -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
-        let port = port.unwrap().port();
         let mut process = Command::new(node())
+            .args(["--import", TOLD_PORT])
             .arg(program())
             .arg(word)
-            .env("PORT", port.to_string())
+            .env("PORT", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut words = BufReader::new(process.stderr.take().unwrap()).lines();
-        let is_up = words.any(|line| line.unwrap().contains(&format!("port {port}")));
-        let server = Self(process, port);
+        let port = words.find_map(|line| line.unwrap().strip_prefix("listens at ")?.parse().ok());
         // It waits for whoever reads what it says.
         std::thread::spawn(move || words.for_each(drop));
-        is_up.then_some(server)
+        Self(process, port.expect("it listens"))
     }
 
     fn url(&self, path: &str) -> String {

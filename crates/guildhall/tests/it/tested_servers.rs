@@ -3,7 +3,6 @@
 
 use std::{
     io::{BufRead, BufReader},
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -32,7 +31,13 @@ fn node() -> PathBuf {
         .expect("Node.js is installed")
 }
 
-/// The server at a port of its own; killed when dropped.
+/// Makes a server tell at which port it listens.
+pub(crate) const TOLD_PORT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../tests/tools/told-port.mjs"
+);
+
+/// The server at a port that the system chooses; killed when dropped.
 struct Listening {
     process: Child,
     port: u16,
@@ -40,31 +45,22 @@ struct Listening {
 
 impl Listening {
     fn start(word: &str) -> Self {
-        // Somebody else may be quicker at taking a port that is free.
-        let started = (0..5).find_map(|_| Self::at_free_port(word));
-        started.expect("it listens at one of five ports")
-    }
-
-    fn at_free_port(word: &str) -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
-        let port = port.unwrap().port();
         let mut process = Command::new(node())
-            .args([&*program(), word])
-            .env("PORT", port.to_string())
+            .args(["--import", TOLD_PORT, &program(), word])
+            .env("PORT", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut words = BufReader::new(process.stderr.take().unwrap()).lines();
-        let is_up = words.any(|line| line.unwrap().contains(&format!("port {port}")));
-        let listening = Self { process, port };
-        if !is_up {
-            return None;
-        }
+        let port = words.find_map(|line| line.unwrap().strip_prefix("listens at ")?.parse().ok());
         // It waits for whoever reads what it says.
         thread::spawn(move || words.for_each(drop));
-        Some(listening)
+        Self {
+            process,
+            port: port.expect("it listens"),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! registration, the person's pages, PKCE, refresh with rotation, and giving back.
 //! Installed by `cargo xtask counterparts install`. Source: contract 4.8.
 
-use std::{collections::BTreeMap, path::PathBuf, process::Stdio};
+use std::{collections::BTreeMap, path::PathBuf, process::Stdio, time::Duration};
 
 use guildhall_testkit::{TestHall, soon};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
     process::{Child, Command},
+    time::timeout,
 };
 
 use crate::{
@@ -18,6 +19,10 @@ use crate::{
 };
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc/server.mjs");
+
+/// How long the servers may take to start. Not as short as the wait for an answer of ours: two
+/// programs of Node.js are loaded first, which takes half a minute beside a full machine.
+const START_MAX: Duration = Duration::from_secs(100);
 
 fn counterpart(name: &str, program: &str) -> PathBuf {
     let below = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../counterparts");
@@ -46,13 +51,13 @@ impl Servers {
             ))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let origin = soon("the servers start", lines.next_line()).await;
+        let origin = timeout(START_MAX, lines.next_line()).await;
+        let origin = origin.expect("the servers start in time").unwrap();
         Self {
-            origin: origin.unwrap().expect("the servers run"),
+            origin: origin.expect("the servers run"),
             _process: process,
         }
     }

@@ -7,29 +7,28 @@
 // Writes its origin in one line, and ends when its standard input does.
 import { spawn } from 'node:child_process';
 import http from 'node:http';
-import net from 'node:net';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 // Nobody reads what the library says of itself.
 console.info = console.warn = () => {};
 
 const [providerProgram, toolsProgram] = process.argv.slice(2);
-const { default: Provider } = await import(pathToFileURL(providerProgram));
-
-const freePort = () =>
-  new Promise((resolve) => {
-    const probe = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
-
-const toolsPort = await freePort();
-const tools = spawn(process.execPath, [toolsProgram, 'streamableHttp'], {
-  env: { ...process.env, PORT: String(toolsPort) },
+const toldPort = fileURLToPath(new URL('../../../../tests/tools/told-port.mjs', import.meta.url));
+const tools = spawn(process.execPath, ['--import', toldPort, toolsProgram, 'streamableHttp'], {
+  env: { ...process.env, PORT: '0' },
   stdio: ['ignore', 'ignore', 'pipe'],
 });
-await new Promise((resolve) => tools.stderr.on('data', (text) => /listening/i.test(text) && resolve()));
+const listens = new Promise((resolve, reject) => {
+  let said = '';
+  tools.stderr.on('data', (text) => {
+    said += text;
+    const [, port] = /^listens at (\d+)\n/m.exec(said) ?? [];
+    if (port) resolve(Number(port));
+  });
+  tools.on('exit', () => reject(new Error(`the tool server does not start: ${said}`)));
+});
+// Both at once: each takes seconds where the machine is busy.
+const [toolsPort, { default: Provider }] = await Promise.all([listens, import(pathToFileURL(providerProgram))]);
 
 const server = http.createServer();
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));

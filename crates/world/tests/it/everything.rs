@@ -1,7 +1,6 @@
 //! The reference server, over each of its transports: the same list of promises for all.
 
 use std::{
-    net::TcpListener,
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -63,36 +62,30 @@ fn over_stdio() -> Server {
     }
 }
 
-/// Starts it at a port of its own and waits until it listens.
-fn at_port(word: &str) -> (Child, u16) {
-    // Somebody else may be quicker at taking a port that is free.
-    let started = (0..5).find_map(|_| at_free_port(word));
-    started.expect("it listens at one of five ports")
-}
+/// Makes a server tell at which port it listens.
+const TOLD_PORT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../tests/tools/told-port.mjs"
+);
 
-fn at_free_port(word: &str) -> Option<(Child, u16)> {
+/// Starts it at a port that the system chooses and waits until it listens.
+fn at_port(word: &str) -> (Child, u16) {
     use std::io::{BufRead, BufReader};
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
-    let port = port.unwrap().port();
     let mut process = Command::new(node())
+        .args(["--import", TOLD_PORT])
         .arg(program())
         .arg(word)
-        .env("PORT", port.to_string())
+        .env("PORT", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut words = BufReader::new(process.stderr.take().unwrap()).lines();
-    let is_up = words.any(|line| line.unwrap().contains(&format!("port {port}")));
-    if !is_up {
-        // It said all it had to say, and ends.
-        process.wait().unwrap();
-        return None;
-    }
+    let port = words.find_map(|line| line.unwrap().strip_prefix("listens at ")?.parse().ok());
     // It waits for whoever reads what it says.
     std::thread::spawn(move || words.for_each(drop));
-    Some((process, port))
+    (process, port.expect("it listens"))
 }
 
 fn address(port: u16, path: &str) -> Address {

@@ -3,7 +3,6 @@
 
 use std::{
     io::{BufRead, BufReader},
-    net::TcpListener,
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -55,28 +54,18 @@ impl Prism {
         let folder = Scratch::new("prism");
         let file = folder.path().join("openapi.json");
         std::fs::write(&file, document.to_string()).unwrap();
-        // Freed for Prism, which takes no socket of ours.
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
         let mut process = Command::new("node")
             .arg(program())
-            .args([
-                "mock",
-                "-h",
-                "127.0.0.1",
-                "-p",
-                &port.to_string(),
-                "--errors",
-            ])
+            .args(["mock", "-h", "127.0.0.1", "-p", "0", "--errors"])
             .arg(&file)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let said = BufReader::new(process.stdout.take().unwrap());
-        let listens = |line: &String| line.contains("Prism is listening");
+        // A port that was free a moment ago may be another's; the system chose the one it tells.
+        let address = |line: String| Some(line.split_once("Prism is listening on ")?.1.to_owned());
         let mut lines = said.lines().map_while(Result::ok);
-        assert!(lines.any(|line| listens(&line)), "it does not start");
+        let base_url = lines.find_map(address).expect("it starts");
         // What it says later is read, so that it never waits for a reader.
         std::thread::spawn(move || lines.count());
         let ask = ToolkitAsk {
@@ -85,7 +74,7 @@ impl Prism {
             description: None,
             document: None,
             document_url: None,
-            base_url: Some(format!("http://127.0.0.1:{port}")),
+            base_url: Some(base_url),
             url: None,
             auth: Auth::ApiKey {
                 r#in: KeyPlace::Header,
