@@ -65,7 +65,7 @@ impl Stream {
             _driver: driver,
         };
         if head.status != 200 {
-            while stream.read().await {}
+            soon("the whole refusal", async { while stream.read().await {} }).await;
             panic!(
                 "{asked}: {} {}",
                 head.status,
@@ -230,7 +230,8 @@ impl Socket {
 
     /// Says something, which clients have no business doing.
     pub async fn say(&mut self, words: &str) {
-        self.inner.send(Message::text(words)).await.unwrap();
+        let said = soon("room for words", self.inner.send(Message::text(words)));
+        said.await.unwrap();
     }
 
     /// The code the server closes with; frames before it are passed over.

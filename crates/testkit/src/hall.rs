@@ -216,7 +216,7 @@ impl TestHall {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         self.address.0.store(port, Ordering::SeqCst);
-        let hall = Hall::open(Opening {
+        let opening = Hall::open(Opening {
             data_dir: data_dir.path().to_owned(),
             database: data_dir.database(),
             clock: self.clock.clone(),
@@ -258,9 +258,8 @@ impl TestHall {
                 is_unsandboxed: true,
                 ..LocalBrowser::default()
             },
-        })
-        .await
-        .unwrap();
+        });
+        let hall = soon("an open hall", opening).await.unwrap();
         let metrics = Arc::new(Metrics::new().unwrap());
         let guards = Guards::new(Allowed::default(), || {
             guildhall_world::ids::new().to_string()
