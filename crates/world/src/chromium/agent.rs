@@ -199,10 +199,25 @@ impl Chromium {
     /// # Errors
     /// [`BrowserError::NoTab`].
     pub async fn visited(&self, tab: TabId) -> Result<Visited, BrowserError> {
-        let loading = self.shared.book.page(tab, |page| page.loading.subscribe());
-        let mut loading = loading?;
-        // A page that goes on loading is told of all the same.
-        let _ = timeout(LOAD_MAX, loading.wait_for(|is_loading| !is_loading)).await;
+        let look = |page: &mut Page| (page.session.clone(), page.loading.subscribe());
+        let (session, mut loading) = self.shared.book.page(tab, look)?;
+        let there = async {
+            // An error means that the tab is gone.
+            let _ = loading.wait_for(|is_loading| !is_loading).await;
+            let error = self
+                .shared
+                .book
+                .page(tab, |page| page.facts.error.clone())?;
+            if error.is_none() {
+                // Chromium tells the end of a load itself, perhaps before what its page told during
+                // the load, such as its title. Behind the page's next answer all of that is known.
+                let nothing = json!({ "expression": "0" });
+                self.call(&session, "Runtime.evaluate", nothing).await?;
+            }
+            Ok(())
+        };
+        // A page that goes on loading, or asks something, is told of all the same.
+        let _ = timeout(LOAD_MAX, self.unless_dialog(tab, there)).await;
         self.shared.book.page(tab, |page| Visited {
             url: page.facts.url.clone(),
             title: page.facts.title.clone(),

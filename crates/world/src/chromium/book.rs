@@ -39,6 +39,10 @@ pub(super) struct Page {
     /// Also the name of its main frame.
     pub(super) target: String,
     pub(super) facts: Facts,
+    /// The title that Chromium told last: until it knows the document's own, its address.
+    chromium_title: String,
+    /// The title that the document told through our script.
+    document_title: Option<String>,
     /// Whether the tab was told of.
     pub(super) is_told: bool,
     /// The facts that were told last.
@@ -67,8 +71,35 @@ pub(super) struct Page {
     pub(super) auth: Option<AuthRequest>,
     /// Whether it shows Chromium's own page about a certificate, which offers a way round it.
     pub(super) is_certificate_refused: bool,
-    /// Whether pictures are taken of it.
-    pub(super) is_filmed: bool,
+    /// How pictures are taken of it, while they are.
+    pub(super) film: Option<Film>,
+    /// When its document came, by Chromium's clock in seconds: pictures taken before that may show
+    /// the one before. `None` when no such picture is to be expected any more.
+    pub(super) pictures_since: Option<f64>,
+}
+
+/// How pictures are taken of a tab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Film {
+    /// Pixels at most.
+    pub(super) width: u32,
+    /// Pixels at most.
+    pub(super) height: u32,
+    /// Whether it is being begun anew.
+    pub(super) is_renewed: bool,
+}
+
+/// What is done with a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shows {
+    /// It is told.
+    Document,
+    /// It may show the document before; another one is on its way.
+    Before,
+    /// The same, and another one has to be asked for.
+    BeforeAndLast,
+    /// Nobody looks at the tab.
+    Nothing,
 }
 
 impl Page {
@@ -77,6 +108,8 @@ impl Page {
             session: session.to_owned(),
             target: target.to_owned(),
             facts: Facts::default(),
+            chromium_title: String::new(),
+            document_title: None,
             is_told: false,
             told: None,
             document: String::new(),
@@ -92,19 +125,53 @@ impl Page {
             console: VecDeque::new(),
             auth: None,
             is_certificate_refused: false,
-            is_filmed: false,
+            film: None,
+            pictures_since: None,
         }
     }
 
     /// Takes note of what the tab is called.
     pub(super) fn is_called(&mut self, url: &str, title: &str) {
         self.facts.url = shown(url, limits::BROWSER_URL_CHARS_MAX);
-        self.facts.title = shown(title, limits::BROWSER_TITLE_CHARS_MAX);
+        self.chromium_title = shown(title, limits::BROWSER_TITLE_CHARS_MAX);
+        self.set_title();
+    }
+
+    /// Takes note of the title that the document told itself.
+    pub(super) fn has_title(&mut self, title: &str) {
+        self.document_title = Some(shown(title, limits::BROWSER_TITLE_CHARS_MAX));
+        self.set_title();
+    }
+
+    /// The document's own word counts: Chromium's may come later and be older.
+    fn set_title(&mut self) {
+        let title = self.document_title.as_ref();
+        self.facts
+            .title
+            .clone_from(title.unwrap_or(&self.chromium_title));
+    }
+
+    /// What a picture shows that was taken at this moment; `0` is a moment nobody knows.
+    pub(super) fn shows(&mut self, taken_at: f64) -> Shows {
+        let Some(film) = &mut self.film else {
+            return Shows::Nothing;
+        };
+        let is_before = self.pictures_since.is_some_and(|since| taken_at < since);
+        match (is_before && taken_at > 0.0, film.is_renewed) {
+            (false, _) => Shows::Document,
+            (true, true) => Shows::Before,
+            (true, false) => {
+                film.is_renewed = true;
+                Shows::BeforeAndLast
+            }
+        }
     }
 
     /// Takes note that another document is in it.
     pub(super) fn has_document(&mut self, name: &str) {
         name.clone_into(&mut self.document);
+        self.document_title = None;
+        self.set_title();
         self.elements.clear();
         self.secrets.clear();
         self.console.clear();

@@ -1,5 +1,7 @@
 //! What the house does with the browser for a person: tabs, addresses, answers, pictures.
 
+use std::time::Duration;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use guildhall_domain::{
     browser::{Address, Viewport, may_load},
@@ -8,7 +10,14 @@ use guildhall_domain::{
 };
 use serde_json::{Value, json};
 
-use super::{BrowserError, Chromium, Frame, book::AuthRequest, events::text, pipe::Wire, scripts};
+use super::{
+    BrowserError, Chromium, Frame, Shared,
+    book::{AuthRequest, Film, Page},
+    events::text,
+    pipe::Wire,
+    scripts,
+};
+use crate::clock::Clock;
 
 /// CSS pixels up to which a whole page is shown in one picture.
 const PAGE_PX_MAX: f64 = 16_384.0;
@@ -80,7 +89,7 @@ impl Chromium {
                 opened.await;
             }
         };
-        let waits = std::time::Duration::from_secs(limits::CDP_CALL_MAX_S);
+        let waits = Duration::from_secs(limits::CDP_CALL_MAX_S);
         let known = tokio::time::timeout(waits, known).await;
         known.map_err(|_| BrowserError::Timeout)
     }
@@ -345,15 +354,16 @@ impl Chromium {
     /// [`BrowserError::NoTab`], [`BrowserError::Timeout`].
     pub async fn film(&self, tab: TabId, width: u32, height: u32) -> Result<(), BrowserError> {
         self.select(tab).await?;
+        let film = Film {
+            width,
+            height,
+            is_renewed: false,
+        };
         let session = self.shared.book.page(tab, |page| {
-            page.is_filmed = true;
+            page.film = Some(film);
             page.session.clone()
         })?;
-        let how = json!({
-            "format": "jpeg", "quality": 60, "maxWidth": width, "maxHeight": height,
-            "everyNthFrame": 1,
-        });
-        self.call(&session, "Page.startScreencast", how).await?;
+        self.call(&session, START, how(film)).await?;
         Ok(())
     }
 
@@ -363,11 +373,10 @@ impl Chromium {
     /// [`BrowserError::NoTab`], [`BrowserError::Timeout`].
     pub async fn stop_filming(&self, tab: TabId) -> Result<(), BrowserError> {
         let session = self.shared.book.page(tab, |page| {
-            page.is_filmed = false;
+            page.film = None;
             page.session.clone()
         })?;
-        self.call(&session, "Page.stopScreencast", json!({}))
-            .await?;
+        self.call(&session, STOP, json!({})).await?;
         Ok(())
     }
 
@@ -404,6 +413,56 @@ impl Chromium {
     pub(super) async fn tell(&self, session: &str, method: &str, params: Value) {
         self.shared.wire.tell(session, method, params).await;
     }
+}
+
+impl Shared {
+    /// Begins the film of a tab anew, because a picture of it was left out: a page that does not
+    /// move makes no other by itself.
+    ///
+    /// Whatever comes behind that is told, so that a clock that jumped costs one picture and not
+    /// all of them.
+    pub(super) async fn film_anew(&self, tab: TabId) {
+        loop {
+            let look = |page: &mut Page| (page.session.clone(), page.film, page.pictures_since);
+            let Ok((session, Some(film), since)) = self.book.page(tab, look) else {
+                return;
+            };
+            // What is not filmed any more needs no end.
+            let _ = self.wire.call(&session, STOP, json!({})).await;
+            let begun = self.wire.call(&session, START, how(film)).await;
+            // A page that is just being replaced is not filmed for a moment.
+            let is_refused = matches!(begun, Err(BrowserError::Refused(_)));
+            let ends = |page: &mut Page| {
+                // Else another document came, or another size is wanted.
+                let is_same = page.pictures_since == since && page.film == Some(film);
+                if let Some(film) = page.film.as_mut().filter(|_| is_same && !is_refused) {
+                    film.is_renewed = false;
+                    page.pictures_since = None;
+                }
+                (page.film.is_some(), is_same)
+            };
+            match self.book.page(tab, ends) {
+                // It was ended meanwhile, perhaps before it was begun anew.
+                Ok((false, _)) => return self.wire.tell(&session, STOP, json!({})).await,
+                Ok(_) if is_refused => Clock::System.wait(AGAIN_AFTER).await,
+                Ok((true, false)) => {}
+                Ok((true, true)) | Err(_) => return,
+            }
+        }
+    }
+}
+
+/// After how long a film that was refused is asked for again.
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
+const START: &str = "Page.startScreencast";
+const STOP: &str = "Page.stopScreencast";
+
+/// How pictures are asked for.
+fn how(film: Film) -> Value {
+    json!({
+        "format": "jpeg", "quality": 60, "maxWidth": film.width, "maxHeight": film.height,
+        "everyNthFrame": 1,
+    })
 }
 
 /// Where a tab is in its history, and the history.

@@ -14,7 +14,7 @@ use guildhall_domain::{
 use serde_json::{Value, json};
 
 use super::{BrowserError, Happening, Shared, book::AuthRequest, commands, pipe::Message, scripts};
-use crate::ids;
+use crate::{clock::Clock, ids};
 
 /// What Chromium shows in place of a page that did not load.
 const ERROR_PAGE: &str = "chrome-error:";
@@ -103,7 +103,12 @@ impl Listener {
             "Page.fileChooserOpened" => shared.notes(session, "file chooser refused").await,
             "Page.downloadWillBegin" => shared.notes(session, "download refused").await,
             "Inspector.targetCrashed" => shared.crashed(session).await,
-            "Page.screencastFrame" => shared.frame(session, &message.params()).await,
+            "Page.screencastFrame" => {
+                if let Some(tab) = shared.frame(session, &message.params()).await {
+                    self.work
+                        .push(Box::pin(async move { shared.film_anew(tab).await }));
+                }
+            }
             "Runtime.consoleAPICalled" => shared.console(session, &message.params()),
             "Runtime.exceptionThrown" => shared.exception(session, &message.params()),
             "Runtime.bindingCalled" => shared.bound(session, &message.params()).await,
@@ -182,19 +187,19 @@ impl Shared {
     /// Says hello, refuses what is refused to every page, and asks for all targets.
     async fn greet(&self) -> Result<(), BrowserError> {
         let wire = &self.wire;
-        let answer = wire.call("", "Browser.getVersion", json!({})).await?;
+        let answer = wire.ask("", "Browser.getVersion", json!({})).await?;
         let version = shown(text(&answer, "/product"), 100);
         self.book.open().version = version;
         let deny = json!({ "behavior": "deny", "eventsEnabled": true });
-        wire.call("", "Browser.setDownloadBehavior", deny).await?;
+        wire.ask("", "Browser.setDownloadBehavior", deny).await?;
         // Granting none refuses all others.
         let none = json!({ "permissions": [] });
-        wire.call("", "Browser.grantPermissions", none).await?;
+        wire.ask("", "Browser.grantPermissions", none).await?;
         let pages = json!([{ "type": "page" }, { "exclude": true }]);
         let discover = json!({ "discover": true, "filter": pages });
-        wire.call("", "Target.setDiscoverTargets", discover).await?;
+        wire.ask("", "Target.setDiscoverTargets", discover).await?;
         let attach = attach_to(&pages);
-        wire.call("", "Target.setAutoAttach", attach).await?;
+        wire.ask("", "Target.setAutoAttach", attach).await?;
         Ok(())
     }
 
@@ -404,6 +409,7 @@ impl Shared {
                 return;
             }
             page.has_document(text(params, "/frame/loaderId"));
+            page.pictures_since = Some(seconds_now());
             let is_error = url.starts_with(ERROR_PAGE);
             if !is_error {
                 page.facts.error = None;
@@ -432,6 +438,11 @@ impl Shared {
         })
         .await;
     }
+}
+
+/// The wall clock as Chromium writes it: seconds since 1970.
+fn seconds_now() -> f64 {
+    Clock::System.now().as_millis() as f64 / 1_000.0
 }
 
 /// How a script is run on each document.

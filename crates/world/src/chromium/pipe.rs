@@ -158,6 +158,17 @@ impl Wire {
     /// [`BrowserError::Timeout`] after [`CALL_MAX`], [`BrowserError::Refused`] with Chromium's
     /// reason, [`BrowserError::Gone`].
     pub(super) async fn call(&self, session: &str, method: &str, params: Value) -> Answer {
+        timeout(CALL_MAX, self.ask(session, method, params))
+            .await
+            .unwrap_or(Err(BrowserError::Timeout))
+    }
+
+    /// The same without a limit: for a browser that is still coming up, since whoever starts it has
+    /// a limit for all of that.
+    ///
+    /// # Errors
+    /// [`BrowserError::Refused`] with Chromium's reason, [`BrowserError::Gone`].
+    pub(super) async fn ask(&self, session: &str, method: &str, params: Value) -> Answer {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (tell, told) = oneshot::channel();
         match self.waiting().as_mut() {
@@ -165,13 +176,8 @@ impl Wire {
             None => return Err(BrowserError::Gone),
         };
         let _waits = Waits { wire: self, id };
-        let answer = async {
-            self.send(id, session, method, params).await?;
-            told.await.unwrap_or(Err(BrowserError::Gone))
-        };
-        timeout(CALL_MAX, answer)
-            .await
-            .unwrap_or(Err(BrowserError::Timeout))
+        self.send(id, session, method, params).await?;
+        told.await.unwrap_or(Err(BrowserError::Gone))
     }
 
     /// Says something whose answer nobody needs.

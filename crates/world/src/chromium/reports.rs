@@ -3,11 +3,12 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use guildhall_domain::{
     browser::{Dialog, DialogKind, shown},
+    ids::TabId,
     limits,
 };
 use serde_json::{Value, json};
 
-use super::{ConsoleLine, Frame, Happening, Shared, events::text, scripts};
+use super::{ConsoleLine, Frame, Happening, Shared, book::Shows, events::text, scripts};
 
 /// Characters of a net error.
 const ERROR_CHARS_MAX: usize = 200;
@@ -91,28 +92,33 @@ impl Shared {
         }
     }
 
-    pub(super) async fn frame(&self, session: &str, params: &Value) {
+    /// Tells a picture; answers the tab whose film has to begin anew.
+    ///
+    /// A picture that is still being made while another document comes is told behind the news of
+    /// that document. Shown, it would be taken for one of the new page, which hears what is pressed
+    /// there before it has anything to press.
+    pub(super) async fn frame(&self, session: &str, params: &Value) -> Option<TabId> {
         let number = params["sessionId"].as_i64().unwrap_or_default();
-        let side = |pointer: &str| {
-            let side = params.pointer(pointer).and_then(Value::as_f64);
-            // Between 0 and 65535, whatever it was.
-            side.unwrap_or_default().round() as u16
-        };
-        let is_filmed = self
+        let metadata = |name: &str| params["metadata"][name].as_f64().unwrap_or_default();
+        // Between 0 and 65535, whatever it was.
+        let side = |name: &str| metadata(name).round() as u16;
+        let known = self
             .book
             .open()
             .of_session(session)
-            .and_then(|(tab, page)| page.is_filmed.then_some(tab));
+            .map(|(tab, page)| (tab, page.shows(metadata("timestamp"))));
+        let (tab, shows) = known.unzip();
         let jpeg = STANDARD.decode(text(params, "/data")).unwrap_or_default();
         let fits = !jpeg.is_empty() && jpeg.len() <= limits::BROWSER_FRAME_BYTES_MAX;
-        let Some(tab) = is_filmed.filter(|_| fits) else {
-            return self.seen(session, number).await;
+        let Some(tab) = tab.filter(|_| fits && shows == Some(Shows::Document)) else {
+            self.seen(session, number).await;
+            return tab.filter(|_| shows == Some(Shows::BeforeAndLast));
         };
         let frame = Frame {
             tab,
             jpeg: jpeg.into(),
-            width: side("/metadata/deviceWidth"),
-            height: side("/metadata/deviceHeight"),
+            width: side("deviceWidth"),
+            height: side("deviceHeight"),
             number,
         };
         if let Some(older) = self.mailbox.tell(Happening::Frame(frame)).await
@@ -120,6 +126,7 @@ impl Shared {
         {
             self.seen(&session, older.number).await;
         }
+        None
     }
 
     /// Tells Chromium that a picture was seen, so that it takes the next one.
@@ -171,8 +178,7 @@ impl Shared {
         };
         let payload = text(params, "/payload");
         if let Some(title) = payload.strip_prefix(scripts::TITLE) {
-            let title = shown(title, limits::BROWSER_TITLE_CHARS_MAX);
-            return self.change(session, |page| page.facts.title = title).await;
+            return self.change(session, |page| page.has_title(title)).await;
         }
         let happening = match payload {
             scripts::HUMAN => Happening::HumanInput(tab),

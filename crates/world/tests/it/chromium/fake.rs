@@ -1,10 +1,13 @@
 //! A peer at the other end of two pipes that does what a script says: late, wrong, or not at all.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use guildhall_domain::{
     browser::{Mode, Step, Steps, Viewport},
-    limits::{BROWSER_TABS_MAX, CDP_GARBAGE_MESSAGES_MAX, CDP_MESSAGE_BYTES_MAX},
+    limits::{BROWSER_TABS_MAX, CDP_CALL_MAX_S, CDP_GARBAGE_MESSAGES_MAX, CDP_MESSAGE_BYTES_MAX},
 };
 use guildhall_world::chromium::{BrowserError, Chromium, Ended, Happening, Happenings, over};
 use serde_json::{Value, json};
@@ -256,6 +259,102 @@ async fn there_is_no_way_round_a_certificate() {
 }
 
 #[tokio::test]
+async fn the_title_that_a_document_tells_counts_until_the_next_document() {
+    let (mut peer, _chromium, mut happenings, _running) = Peer::open(Mode::Embedded);
+    peer.is_asked("Target.setAutoAttach").await;
+    peer.opens("t", "s", "page").await;
+    let mut title_at = async |url: &str| loop {
+        match soon(happenings.next()).await {
+            Some(Happening::TabChanged { page, .. }) if page.url == url => break page.title,
+            Some(_) => {}
+            None => panic!("it ended"),
+        }
+    };
+    let frame = json!({ "frame": { "id": "t", "loaderId": "l", "url": "https://a/" } });
+    let info = |url: &str| {
+        // Chromium has no other title while it knows the address alone.
+        let info = json!({ "targetId": "t", "type": "page", "url": url, "title": url });
+        json!({ "targetInfo": info })
+    };
+    let tells = json!({ "name": "guildhallTells", "payload": "title:A shop" });
+    peer.says("Page.frameNavigated", "s", frame.clone()).await;
+    peer.says("Runtime.bindingCalled", "s", tells).await;
+    peer.says("Target.targetInfoChanged", "", info("https://a/"))
+        .await;
+    assert_eq!(title_at("https://a/").await, "A shop");
+    peer.says("Page.frameNavigated", "s", frame).await;
+    peer.says("Target.targetInfoChanged", "", info("https://a/b"))
+        .await;
+    assert_eq!(title_at("https://a/b").await, "https://a/b");
+}
+
+#[tokio::test]
+async fn a_picture_of_the_document_before_is_left_out_and_the_film_begins_anew() {
+    let (mut peer, chromium, mut happenings, _running) = Peer::open(Mode::Embedded);
+    peer.is_asked("Target.setAutoAttach").await;
+    peer.opens("t", "s", "page").await;
+    let Some(Happening::TabOpened { tab, .. }) = happenings.next().await else {
+        panic!("no tab");
+    };
+    chromium.film(tab, 640, 480).await.unwrap();
+    peer.is_asked("Page.startScreencast").await;
+    let picture = |number: u32, taken_at: f64| {
+        let metadata = json!({ "deviceWidth": 800, "deviceHeight": 600, "timestamp": taken_at });
+        json!({ "data": "anBlZw==", "sessionId": number, "metadata": metadata })
+    };
+    let frame = json!({ "frame": { "id": "t", "loaderId": "l", "url": "https://a/" } });
+    peer.says("Page.frameNavigated", "s", frame).await;
+    // What comes while the film is begun anew is no reason to begin it once more.
+    let film = ["Page.stopScreencast", "Page.startScreencast"];
+    peer.silent.lock().unwrap().extend(film);
+    for number in [1, 2] {
+        peer.says("Page.screencastFrame", "s", picture(number, 1.0))
+            .await;
+    }
+    let (mut seen, mut stopped) = (Vec::new(), None);
+    while seen.len() < 2 || stopped.is_none() {
+        let asked = soon(peer.asked.recv()).await.unwrap();
+        match asked["method"].as_str().unwrap() {
+            "Page.screencastFrameAck" => seen.push(asked["params"]["sessionId"].clone()),
+            "Page.stopScreencast" => stopped = Some(asked["id"].clone()),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(seen, [1, 2]);
+    let answer = |id: &Value| json!({ "id": id, "result": {} }).to_string().into_bytes();
+    peer.writes(&answer(&stopped.unwrap())).await;
+    let (begun, before) = peer.is_asked("Page.startScreencast").await;
+    assert_eq!(before, [""; 0]);
+    assert_eq!(begun["params"]["maxWidth"], 640);
+    // Years from now, so it is of the document that came.
+    peer.says("Page.screencastFrame", "s", picture(3, 9e9))
+        .await;
+    let shown = loop {
+        match soon(happenings.next()).await {
+            Some(Happening::Frame(frame)) => break frame,
+            Some(_) => {}
+            None => panic!("it ended"),
+        }
+    };
+    assert_eq!((shown.width, shown.height), (800, 600));
+    // The film has begun: a clock that jumped keeps no more pictures back.
+    peer.writes(&answer(&begun["id"])).await;
+    chromium.ping().await.unwrap();
+    peer.says("Page.screencastFrame", "s", picture(4, 1.0))
+        .await;
+    assert!(matches!(
+        soon(happenings.next()).await,
+        Some(Happening::Frame(_))
+    ));
+    assert!(
+        peer.asked
+            .try_recv()
+            .is_ok_and(|asked| asked["method"] == "Browser.getVersion")
+    );
+    assert!(peer.asked.try_recv().is_err(), "nothing else is asked");
+}
+
+#[tokio::test]
 async fn in_a_window_only_shared_tabs_are_guarded() {
     let (mut peer, chromium, mut happenings, _running) = Peer::open(Mode::Window);
     peer.is_asked("Target.setAutoAttach").await;
@@ -352,6 +451,17 @@ async fn who_gets_no_answer_stops_waiting_and_a_late_one_means_nothing() {
     }
     peer.silent.lock().unwrap().clear();
     chromium.ping().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_browser_that_comes_up_slowly_is_driven_all_the_same() {
+    let (mut peer, _chromium, _happenings, _running) = Peer::open(Mode::Embedded);
+    peer.silent.lock().unwrap().push("Browser.getVersion");
+    let (first, _) = peer.is_asked("Browser.getVersion").await;
+    tokio::time::advance(Duration::from_secs(2 * CDP_CALL_MAX_S)).await;
+    let answer = json!({ "id": first["id"], "result": { "product": "Fake/1" } });
+    peer.writes(answer.to_string().as_bytes()).await;
+    peer.is_asked("Target.setAutoAttach").await;
 }
 
 #[tokio::test]
