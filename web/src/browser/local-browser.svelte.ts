@@ -26,16 +26,18 @@ class LocalBrowser {
 
   #watchers = 0;
   #openedHere = false;
-  /** The next answer counts whatever its revision is. */
-  #renews = false;
+  /** How many resets there were: behind each one the revisions may be those of another server. */
+  #resets = 0;
+  /** Which of them the shown state was asked for behind. */
+  #shownSince = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   load = onceMore(() => this.#read());
 
   async #read(): Promise<void> {
+    const resets = this.#resets;
     try {
-      this.take((await browser.state()).body, this.#renews);
-      this.#renews = false;
+      this.take((await browser.state()).body, resets);
       this.error = null;
     } catch (error) {
       this.error = asApiError(error);
@@ -53,9 +55,12 @@ class LocalBrowser {
     };
   }
 
-  /** `fresh`: the first word of a new connection. */
-  take = (next: BrowserState, fresh = false): void => {
-    this.state = newer(this.state, next, fresh);
+  /** `resets`: how many there were when it was asked for. Behind a reset the first state counts whatever its revision is. */
+  take = (next: BrowserState, resets = this.#resets): void => {
+    if (resets === this.#resets) {
+      this.state = this.#shownSince === resets ? newer(this.state, next) : next;
+      this.#shownSince = resets;
+    }
     this.#askAgain();
   };
 
@@ -75,8 +80,9 @@ class LocalBrowser {
   async act(deed: string, call: () => Promise<BrowserState>): Promise<boolean> {
     this.#doing = [...this.#doing, deed];
     this.refused = null;
+    const resets = this.#resets;
     try {
-      this.take(await call());
+      this.take(await call(), resets);
       return true;
     } catch (error) {
       this.refused = asApiError(error);
@@ -114,7 +120,7 @@ class LocalBrowser {
 
   /** After a reset, which may be another server's. */
   reload(): void {
-    this.#renews = true;
+    this.#resets += 1;
     if (this.#watchers > 0) void this.load();
   }
 }

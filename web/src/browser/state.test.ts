@@ -14,11 +14,6 @@ test('of one revision the later word counts, because it may say the same of a ne
   expect(newer(one, other)).toBe(other);
 });
 
-test('the first word of a new connection counts, also with a lower revision', () => {
-  const other = state({ revision: 1 });
-  expect(newer(state({ revision: 90 }), other, true)).toBe(other);
-});
-
 test('the selected tab is found, and none where there is none', () => {
   const two = state({ tabs: [tab('a'), tab('b')], selectedTabId: 'b' });
   expect(selectedIn(two)?.id).toBe('b');

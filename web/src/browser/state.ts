@@ -3,11 +3,11 @@
 import type { BrowserState, BrowserTab } from '../api/types';
 
 /**
- * The state after another one came. Answers and streams overtake each other, so the higher revision counts;
- * `fresh` is the first one of a new connection, which counts whatever it says: the server may be another one by now.
+ * The state after another one came. Answers and streams overtake each other, so an older revision takes nothing back,
+ * whichever way it came: also the first word of a new connection may be older than an answer that came before it.
  */
-export function newer(shown: BrowserState | null, next: BrowserState, fresh = false): BrowserState {
-  return shown === null || fresh || next.revision >= shown.revision ? next : shown;
+export function newer(shown: BrowserState | null, next: BrowserState): BrowserState {
+  return shown === null || next.revision >= shown.revision ? next : shown;
 }
 
 export const selectedIn = ({ tabs, selectedTabId }: Pick<BrowserState, 'tabs' | 'selectedTabId'>): BrowserTab | undefined =>

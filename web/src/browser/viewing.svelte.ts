@@ -3,6 +3,7 @@
  * After each break the view is asked for anew, and nothing that was meant for the page before is done to the new one.
  */
 
+import { tick } from 'svelte';
 import { STREAM_PATH, STREAM_PROTOCOL } from '../api/browser';
 import type { BrowserState } from '../api/types';
 import { retryDelayMs } from '../events/lifeline';
@@ -19,8 +20,7 @@ const PICTURE_PX_MAX = 4_096;
 const REFUSALS = 2;
 
 export type ViewingEvents = {
-  /** `fresh`: the first word of a new connection. */
-  state(state: BrowserState, fresh: boolean): void;
+  state(state: BrowserState): void;
   /** The line broke: what is known may have ended with it. */
   lost(): void;
 };
@@ -41,6 +41,8 @@ export class Viewing {
 
   #events: ViewingEvents;
   #socket: WebSocket | null = null;
+  /** The first state of this connection was heard and is shown. */
+  #isInformed = false;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #tries = 0;
   #ended = false;
@@ -80,7 +82,6 @@ export class Viewing {
     socket.binaryType = 'arraybuffer';
     this.#socket = socket;
     let opened = false;
-    let fresh = true;
     // A socket that was put aside says nothing any more.
     const on = (hear: () => void) => () => this.#socket === socket && hear();
     socket.onopen = on(() => {
@@ -88,15 +89,14 @@ export class Viewing {
       this.#tries = 0;
       this.refused = false;
       this.line = 'live';
-      this.#sayView();
     });
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (this.#socket !== socket) return;
       if (typeof data !== 'string') return void this.#show(data);
       const told = toldIn(data);
       if (told?.type === 'state') {
-        this.#events.state(told.state, fresh);
-        fresh = false;
+        this.#events.state(told.state);
+        if (!this.#isInformed) void this.#begin(socket);
       } else if (told) {
         this.#hear(told);
       }
@@ -112,6 +112,17 @@ export class Viewing {
     });
   };
 
+  /**
+   * Asks for the first view, once the page shows what the server said first: to look at a tab is to select it,
+   * so a view of what was known before the connection could take back what was selected since.
+   */
+  async #begin(socket: WebSocket): Promise<void> {
+    await tick();
+    if (this.#socket !== socket) return;
+    this.#isInformed = true;
+    this.#sayView();
+  }
+
   #drop(): void {
     const socket = this.#socket;
     this.#socket = null;
@@ -124,6 +135,7 @@ export class Viewing {
     this.#queue.clear();
     this.old = false;
     this.#said = '';
+    this.#isInformed = false;
     this.#tellWaiting();
   }
 
@@ -150,7 +162,7 @@ export class Viewing {
     const side = (px: number) => Math.min(PICTURE_PX_MAX, Math.max(1, Math.round(px)));
     this.#tabId = tabId;
     this.#max = { width: side(max.width), height: side(max.height) };
-    if (this.line === 'live') this.#sayView();
+    if (this.#isInformed) this.#sayView();
   }
 
   #sayView(): void {

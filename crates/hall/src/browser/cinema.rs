@@ -236,10 +236,18 @@ impl Cinema {
         (held, self.drop_unseen(tab))
     }
 
-    /// What is to be filmed: the tab that somebody turned to last, as large as anybody wants it.
-    pub(super) fn wanted(&self) -> Option<ViewAsk> {
+    /// The tab that a viewer sees.
+    pub(super) fn sees(&self, viewer: ViewerId) -> Option<TabId> {
+        let view = self.seats.get(&viewer)?.view.as_ref()?;
+        Some(view.ask.tab)
+    }
+
+    /// What is to be filmed while this tab is selected: it and no other, as large as anybody who
+    /// sees it wants it. A film of another one would bring that to the front, and take back what
+    /// was selected since somebody turned to it.
+    pub(super) fn wanted(&self, selected: Option<TabId>) -> Option<ViewAsk> {
+        let tab = selected?;
         let views = || self.seats.values().filter_map(|seat| seat.view.as_ref());
-        let tab = views().max_by_key(|view| view.id)?.ask.tab;
         let of_tab = || views().map(|view| view.ask).filter(|ask| ask.tab == tab);
         Some(ViewAsk {
             tab,
@@ -387,4 +395,36 @@ fn hand(seat: &mut Seat, shown: &Shown, now: Instant) {
 fn say(seat: &Seat, said: Said) {
     // One whose socket takes nothing for that long is ended by its own deadlines.
     let _ = seat.tell.try_send(said);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: TabId = TabId::from_bytes([1; 16]);
+    const OTHER: TabId = TabId::from_bytes([2; 16]);
+    const CONNECTION: ConnectionId = ConnectionId::from_bytes([3; 16]);
+
+    fn ask(tab: TabId, width: u32) -> ViewAsk {
+        let height = 600;
+        ViewAsk { tab, width, height }
+    }
+
+    #[test]
+    fn a_tab_is_filmed_while_it_is_selected_and_somebody_sees_it() {
+        let (mut cinema, now) = (Cinema::default(), Instant::now());
+        let (viewer, _told) = cinema.enter().unwrap();
+        cinema.turn(viewer, Some((ask(ONE, 800), CONNECTION)), now);
+        assert_eq!(cinema.sees(viewer), Some(ONE));
+        assert_eq!(cinema.wanted(Some(ONE)), Some(ask(ONE, 800)));
+        // Another one was selected since; a new size of the first one does not take that back.
+        assert_eq!(cinema.wanted(Some(OTHER)), None);
+        cinema.turn(viewer, Some((ask(ONE, 900), CONNECTION)), now);
+        assert_eq!(cinema.wanted(Some(OTHER)), None);
+        assert_eq!(cinema.wanted(Some(ONE)), Some(ask(ONE, 900)));
+        let (second, _told) = cinema.enter().unwrap();
+        cinema.turn(second, Some((ask(OTHER, 700), CONNECTION)), now);
+        assert_eq!(cinema.wanted(Some(OTHER)), Some(ask(OTHER, 700)));
+        assert_eq!(cinema.wanted(None), None);
+    }
 }

@@ -182,6 +182,12 @@ impl Actor {
         let connection = self.machine.connected().ok();
         let known = ask.filter(|ask| self.tabs.get(ask.tab).is_ok());
         let view = known.zip(connection).filter(|_| !self.is_window());
+        let turns_to = view.map(|(ask, _)| ask.tab);
+        let turns_to = turns_to.filter(|tab| self.cinema.sees(viewer) != Some(*tab));
+        if let Some(tab) = turns_to {
+            // Only what is in front can be filmed. It is there: it was looked up just now.
+            let _ = self.tabs.select(tab);
+        }
         if let Some((tab, steps)) = self.cinema.turn(viewer, view, Instant::now()) {
             self.let_go(tab, &steps);
         }

@@ -143,17 +143,14 @@ impl Actor {
     /// Has filmed what is looked at, and nothing else.
     pub(super) fn direct(&mut self) {
         let is_embedded = self.machine.connected().is_ok() && !self.is_window();
-        let wanted = self.cinema.wanted().filter(|_| is_embedded);
+        let wanted = self.cinema.wanted(self.tabs.selected());
+        let wanted = wanted.filter(|_| is_embedded);
         let Some(id) = self.process.as_ref().map(|process| process.id) else {
             return;
         };
         let Some(change) = self.film.change(wanted, Instant::now()) else {
             return;
         };
-        if let Some(wanted) = change.wanted {
-            // Only what is shown can be filmed.
-            let _ = self.tabs.select(wanted.tab);
-        }
         self.have(|chromium| jobs::film(chromium, id, change).boxed());
     }
 }
