@@ -10,8 +10,8 @@ import { expect, test } from './house';
 import { expectAccessible } from './looks';
 
 test.use({ start: { env: headless } });
-// Each has a server and a Chromium of its own.
-test.describe.configure({ mode: 'parallel' });
+// Each has a server and a Chromium of its own, which on a busy computer take half a minute to start.
+test.describe.configure({ mode: 'parallel', timeout: 120_000 });
 
 test('a person signs in at a site, shares the tab with a session, pauses, takes over and closes', async ({ house, windows }) => {
   const { url, close } = await site();

