@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -45,13 +46,10 @@ fn rust() -> Result<String> {
     let text = fs::read_to_string(&file).during(format!("read {}", file.display()))?;
     let table: toml::Table = text.parse().during(format!("read {}", file.display()))?;
     let oldest = table["workspace"]["package"]["rust-version"].as_str();
+    let oldest = named(oldest, &file)?;
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let found = tools::first_line(tools::command(rustc).arg("--version"));
-    new_enough(
-        "Rust",
-        version_in(oldest.unwrap_or_default()).unwrap_or_default(),
-        found.as_deref(),
-    )
+    new_enough("Rust", oldest, found.as_deref())
 }
 
 /// The version of Node.js, which is at least the one that `web/package.json` names.
@@ -59,18 +57,20 @@ pub(crate) fn node() -> Result<String> {
     let file = tools::root().join("web/package.json");
     let text = fs::read_to_string(&file).during(format!("read {}", file.display()))?;
     let package: Value = serde_json::from_str(&text).during(format!("read {}", file.display()))?;
-    let oldest = package["engines"]["node"].as_str().and_then(version_in);
-    let node = new_enough(
-        "Node.js",
-        oldest.unwrap_or_default(),
-        node_version().as_deref(),
-    )?;
+    let oldest = named(package["engines"]["node"].as_str(), &file)?;
+    let node = new_enough("Node.js", oldest, node_version().as_deref())?;
     match tools::on_path("npm") {
         Some(_) => Ok(node),
         None => Err(Failure::new(
             "npm is needed: install it beside Node.js and try again",
         )),
     }
+}
+
+/// The version that a file names as the oldest; without one any tool would do.
+fn named(version: Option<&str>, file: &Path) -> Result<Version> {
+    let version = version.and_then(version_in);
+    version.ok_or_else(|| Failure::new(format!("{} names no oldest version", file.display())))
 }
 
 /// Checks that Node.js is there in at least this major version; 0 accepts any.
@@ -172,6 +172,16 @@ mod tests {
             refused("Node.js", (20, 19), None),
             "Node.js 20.19 or newer is needed: install it and try again"
         );
+    }
+
+    #[test]
+    fn a_file_that_names_no_oldest_version_is_a_failure() {
+        let named = |version| named(version, Path::new("package.json"));
+        assert_eq!(named(Some(">=20.19")).unwrap(), (20, 19));
+        for nothing in [None, Some("latest")] {
+            let refused = named(nothing).unwrap_err().to_string();
+            assert_eq!(refused, "package.json names no oldest version");
+        }
     }
 
     #[test]

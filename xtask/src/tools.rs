@@ -98,13 +98,16 @@ pub(crate) fn chromium() -> Result<PathBuf> {
     })
 }
 
-/// Programs that tests start, each with Debian's package and what it is for.
-const TEST_PROGRAMS: [(&str, &str, &str); 5] = [
-    ("python3", "python3", "previews of its web server"),
-    ("Xvfb", "xvfb", "the browser's own window"),
-    ("xwininfo", "x11-utils", "the browser's own window"),
-    ("xdotool", "xdotool", "the browser's own window"),
-    ("ip", "iproute2", "agents in a network of their own"),
+/// Programs that tests start, each with Debian's package.
+const TEST_PROGRAMS: [(&str, &str); 5] = [
+    // A server to preview.
+    ("python3", "python3"),
+    // The browser's own window: a display, and what looks at it.
+    ("Xvfb", "xvfb"),
+    ("xwininfo", "x11-utils"),
+    ("xdotool", "xdotool"),
+    // Agents in a network of their own.
+    ("ip", "iproute2"),
 ];
 
 /// Finds the programs that tests start; on Debian as root, installs those that are missing.
@@ -127,12 +130,12 @@ pub(crate) fn test_programs() -> Result<()> {
 
 /// The packages of the programs that are not here.
 fn missing_packages() -> Vec<&'static str> {
-    let missing = TEST_PROGRAMS.iter().filter(|(name, ..)| {
+    let missing = TEST_PROGRAMS.iter().filter(|(name, _)| {
         // Debian keeps some where only root's search path leads.
         let places = ["/usr/sbin", "/sbin"].map(|folder| Path::new(folder).join(name));
         on_path(name).is_none() && !places.iter().any(|place| place.is_file())
     });
-    missing.map(|(_, package, _)| *package).collect()
+    missing.map(|(_, package)| *package).collect()
 }
 
 /// Finds nginx, which files and previews are measured beside; on Debian as root, installs it when it

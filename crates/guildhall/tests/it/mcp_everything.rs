@@ -1,13 +1,7 @@
 //! The reference server through the gateway, over each of its transports: what it answers there
 //! is what it answers directly. Source: contract 4.12 (9).
 
-use std::{
-    io::{BufRead, BufReader},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use guildhall_world::{
     keeper::{KeeperCommand, SUBCOMMAND},
@@ -21,58 +15,12 @@ use serde_json::{Value, json};
 use crate::{
     mcp_gateway::{bridge_token, node},
     server::ask_as,
-    tested_servers::TOLD_PORT,
+    tested_servers::{Listening, program},
     workspace::Workspace,
 };
 
 /// How long any one thing may take before the test fails.
 const WITHIN: Duration = Duration::from_secs(30);
-
-/// Where `cargo xtask counterparts install` put it.
-fn program() -> PathBuf {
-    let below = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../counterparts/everything");
-    let program = below.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    assert!(
-        program.is_file(),
-        "it is not installed: `cargo xtask counterparts install`"
-    );
-    program.canonicalize().unwrap()
-}
-
-/// A server at a port that the system chooses; ended when dropped.
-struct AtPort(Child, u16);
-
-impl Drop for AtPort {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl AtPort {
-    fn start(word: &str) -> Self {
-        let mut process = Command::new(node())
-            .args(["--import", TOLD_PORT])
-            .arg(program())
-            .arg(word)
-            .env("PORT", "0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut words = BufReader::new(process.stderr.take().unwrap()).lines();
-        let port = words.find_map(|line| line.unwrap().strip_prefix("listens at ")?.parse().ok());
-        // It waits for whoever reads what it says.
-        std::thread::spawn(move || words.for_each(drop));
-        Self(process, port.expect("it listens"))
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.1)
-    }
-}
 
 /// What is asked, in this order.
 fn questions() -> Vec<(&'static str, Value)> {
@@ -133,7 +81,7 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
     let t = Workspace::open("gateway-everything");
     let session = t.unattended();
     let agent = t.look(&session)["agentId"].as_str().unwrap().to_owned();
-    let (http, sse) = (AtPort::start("streamableHttp"), AtPort::start("sse"));
+    let (http, sse) = (Listening::start("streamableHttp"), Listening::start("sse"));
     let program = program();
     let args = [program.to_str().unwrap(), "stdio"];
     let address = |url: String| Address {

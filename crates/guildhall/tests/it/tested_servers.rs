@@ -10,43 +10,38 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::{cli_house::House, mcp_gateway::node};
 
 /// Where `cargo xtask counterparts install` put it.
-fn program() -> String {
+pub(crate) fn program() -> PathBuf {
     let below = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../counterparts/everything");
     let program = below.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     assert!(
         program.is_file(),
         "it is not installed: `cargo xtask counterparts install`"
     );
-    program.to_str().unwrap().to_owned()
-}
-
-fn node() -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap();
-    std::env::split_paths(&path)
-        .map(|folder| folder.join("node"))
-        .find(|file| file.is_file())
-        .expect("Node.js is installed")
+    program.canonicalize().unwrap()
 }
 
 /// Makes a server tell at which port it listens.
-pub(crate) const TOLD_PORT: &str = concat!(
+const TOLD_PORT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../tests/tools/told-port.mjs"
 );
 
 /// The server at a port that the system chooses; killed when dropped.
-struct Listening {
+pub(crate) struct Listening {
     process: Child,
     port: u16,
 }
 
 impl Listening {
-    fn start(word: &str) -> Self {
+    /// Starts it with the word for a transport.
+    pub(crate) fn start(word: &str) -> Self {
         let mut process = Command::new(node())
-            .args(["--import", TOLD_PORT, &program(), word])
+            .args(["--import", TOLD_PORT])
+            .arg(program())
+            .arg(word)
             .env("PORT", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -61,6 +56,10 @@ impl Listening {
             process,
             port: port.expect("it listens"),
         }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
     }
 }
 
@@ -77,13 +76,12 @@ fn a_real_server_is_tested_over_each_transport_with_the_same_result() {
     let house = House::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let (http, sse) = (Listening::start("streamableHttp"), Listening::start("sse"));
-    let (node, program) = (node().to_str().unwrap().to_owned(), program());
+    let (node, program) = (node(), program());
+    let (node, program) = (node.to_str().unwrap(), program.to_str().unwrap());
     let mcp = |args: &[&str]| house.done(&[&["mcp", "add", "ada"], args].concat());
-    mcp(&["stdio", "--", &node, &program, "stdio"]);
-    let at = |port: u16, path: &str| format!("http://127.0.0.1:{port}{path}");
-    mcp(&["http", "--address", &at(http.port, "/mcp")]);
-    let old = at(sse.port, "/sse");
-    mcp(&["sse", "--transport", "sse", "--address", &old]);
+    mcp(&["stdio", "--", node, program, "stdio"]);
+    mcp(&["http", "--address", &http.url("/mcp")]);
+    mcp(&["sse", "--transport", "sse", "--address", &sse.url("/sse")]);
     let tested = |name: &str| house.json(&["mcp", "test", "ada", name]);
     let first = tested("stdio");
     assert_eq!(first["ok"], true, "{first}");
