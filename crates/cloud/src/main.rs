@@ -18,11 +18,9 @@ use guildhall_world::{
     clock::Clock,
     data_dir::{DataDir, DataDirError},
     outgoing::Outgoing,
+    reserved,
 };
-use tokio::{
-    net::TcpListener,
-    signal::unix::{SignalKind, signal},
-};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The companion service of guildhall: links instances to accounts and knows the payment pages.
 #[derive(Debug, Parser)]
@@ -116,7 +114,10 @@ async fn serve(place: Place, payments: Payments) -> Outcome {
         address: place.bind,
         source,
     };
-    let listener = TcpListener::bind(place.bind).await.map_err(failed)?;
+    let reserved = place.reserved_ports.unwrap_or_default();
+    let listener = reserved::listen(place.bind, reserved)
+        .await
+        .map_err(failed)?;
     let address = listener.local_addr()?;
     let opening = Opening {
         store: Store::open(&database(data_dir.path()))?,

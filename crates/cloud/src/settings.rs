@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use guildhall_domain::mcp_signin::addresses::is_loopback_host;
+use guildhall_domain::{mcp_signin::addresses::is_loopback_host, ports::Reserved};
 use url::Url;
 
 use crate::stripe::SecretKey;
@@ -38,6 +38,10 @@ pub struct Place {
         default_value = "127.0.0.1:4780"
     )]
     pub bind: SocketAddr,
+    /// Ports of which a free one is picked, where no agent of this computer comes; what the
+    /// servers of this computer are started with [default: 61000-64999]
+    #[arg(long, env = "GUILDHALL_RESERVED_PORTS", value_name = "FIRST-LAST")]
+    pub reserved_ports: Option<Reserved>,
 }
 
 /// How the payment service is reached. Without a key there are no offers.

@@ -77,6 +77,9 @@ pub struct Agent {
     pub model: String,
     /// For new sessions; `""` is the runtime's own.
     pub effort: String,
+    /// Whether its processes are kept from the owner's listeners and files.
+    #[serde(default = "enclosed")]
+    pub enclosed: bool,
     /// Ready, without a runtime, or retired.
     pub state: AgentState,
     /// Whether a process of it runs now.
@@ -85,6 +88,11 @@ pub struct Agent {
     pub created_at: Moment,
     /// When a field last changed.
     pub updated_at: Moment,
+}
+
+/// Agents of events that were written before there was a word on it.
+fn enclosed() -> bool {
+    true
 }
 
 /// A registration, as asked for.
@@ -166,6 +174,8 @@ pub struct AgentPatch {
     pub model: Option<String>,
     /// For new sessions.
     pub effort: Option<String>,
+    /// Whether its processes are enclosed, from their next start on.
+    pub enclosed: Option<bool>,
     /// Whether the person acknowledged a mode that acts unattended.
     pub acknowledged_autonomy: bool,
 }
@@ -203,6 +213,7 @@ impl AgentPatch {
             permission_mode: take(&self.permission_mode, &agent.permission_mode),
             model: take(&self.model, &agent.model),
             effort: take(&self.effort, &agent.effort),
+            enclosed: self.enclosed.unwrap_or(agent.enclosed),
             ..agent.clone()
         })
     }

@@ -31,6 +31,7 @@ pub mod members;
 pub mod mentions;
 pub mod moment;
 pub mod outcome;
+pub mod ports;
 pub mod reactions;
 pub mod read_cursors;
 pub mod repeats;

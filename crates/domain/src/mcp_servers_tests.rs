@@ -64,6 +64,7 @@ fn agent() -> Agent {
         permission_mode: "default".to_owned(),
         model: String::new(),
         effort: String::new(),
+        enclosed: true,
         state: AgentState::Ready,
         live_process: false,
         created_at: Moment::from_millis(0),

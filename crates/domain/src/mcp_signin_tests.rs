@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::{
-    addresses::is_loopback_host,
+    addresses::{is_loopback_host, may_be_a_guildhall},
     metadata::{
         AuthMethod, Challenge, ServerMetadata, is_at_origin, is_of, is_same_issuer, issuer_places,
         resource_places,
@@ -348,4 +348,18 @@ fn a_client_keeps_within_its_limits() {
     assert!(!check("", None) && !check(&"a".repeat(513), None) && !check("a\n", None));
     assert!(!check("a", Some("")) && !check("a", Some(&"s".repeat(4_097))));
     assert!(!check("a", Some("s\r\nx")));
+}
+
+#[test]
+fn a_guildhall_may_listen_at_reserved_ports_of_this_computer() {
+    for (address, may) in [
+        ("http://127.0.0.1:4747/x", true),
+        ("http://[::1]:4780/x", true),
+        ("https://localhost:61000/x", true),
+        ("https://a.example:61000/x", false),
+        ("http://127.0.0.1:8080/x", false),
+        ("http://127.0.0.1/x", false),
+    ] {
+        assert_eq!(may_be_a_guildhall(&url(address)), may, "{address}");
+    }
 }

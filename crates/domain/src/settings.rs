@@ -144,6 +144,16 @@ const fn number(min: u64, max: u64, default: u64) -> Kind {
 }
 
 settings! {
+    AGENTS_ENCLOSURE = "agents.enclosure", Kind::Word { words: &["auto", "required", "off"] }, false,
+        "How agents are kept from the server's ports and files: auto as far as this computer can, required so that no agent starts unless every mechanism works, off not at all. It takes effect when an agent starts next.";
+    AGENTS_HIDDEN_FOLDERS = "agents.hiddenFolders", FOLDERS, false,
+        "Further folders that agents see as empty at these paths, such as keys, or the data folder of another guildhall.";
+    AGENTS_REACH_CONTAINERS = "agents.reachContainers", Kind::Flag { default: false }, false,
+        "Whether agents reach the daemons of Docker and Podman, which start programs outside of the enclosure.";
+    AGENTS_REACH_TERMINALS = "agents.reachTerminals", Kind::Flag { default: false }, false,
+        "Whether agents reach the sessions of tmux and GNU Screen, where they could type outside of the enclosure.";
+    AGENTS_REACH_USER_SERVICES = "agents.reachUserServices", Kind::Flag { default: false }, false,
+        "Whether agents can use the buses of session and system and systemd's sockets, which start programs outside of the enclosure.";
     BROWSER_AGENT_ORIGINS = "browser.agentOrigins", Kind::Origins { max: 300, count: 100 }, false,
         "The origins agents may open in a shared tab; empty for any. It guides them and confines nothing: pages lead on as they like.";
     BROWSER_ENABLED = "browser.enabled", Kind::Flag { default: true }, false,
@@ -334,6 +344,12 @@ impl Current {
 
 /// A change of settings: each key with its new value, `None` to drop the stored one.
 pub type SettingsPatch = Vec<(String, Option<Value>)>;
+
+/// Whether only the owner at a screen changes a setting: what agents are kept from is opened by no
+/// program.
+pub fn takes_person(key: &str) -> bool {
+    key.starts_with("agents.")
+}
 
 /// Checks a change as a whole.
 ///

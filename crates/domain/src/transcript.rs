@@ -2,6 +2,7 @@
 //! Pure: what an agent sends is read by `world::acp`; rows are `store::messages`.
 
 mod calls;
+mod rights;
 
 pub use calls::{Calls, Joined};
 

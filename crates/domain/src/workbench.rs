@@ -2,6 +2,8 @@
 //! which part of a folder an address asks for, and of which type it is.
 //! Pure: tokens are made and read by `world::grants`, files are opened by `hall::workbench`.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -9,6 +11,7 @@ use crate::{
     callers::{Caller, Credential},
     ids::{AuthorId, KeyId, SignInId},
     limits,
+    ports::PortRange,
 };
 
 /// What an address opens.
@@ -128,10 +131,7 @@ pub enum PreviewEnd {
 
 /// The ports previews are listened for on, at most [`limits::PREVIEW_LISTENERS_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PreviewPorts {
-    first: u16,
-    last: u16,
-}
+pub struct PreviewPorts(PortRange);
 
 impl PreviewPorts {
     /// The ports unless a setting names others. Source: contract 6.9.
@@ -142,26 +142,19 @@ impl PreviewPorts {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let port = |text: &str| {
-            let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-            text.parse::<u16>()
-                .ok()
-                .filter(|port| is_plain && *port > 0)
-        };
-        let (first, last) = text.split_once('-').unwrap_or((text, text));
-        let (Some(first), Some(last)) = (port(first), port(last)) else {
-            return Err("must be two ports with a hyphen between, such as 4748-4779".to_owned());
-        };
-        if last < first {
-            return Err("must name the lower port first".to_owned());
-        }
-        if usize::from(last - first) >= limits::PREVIEW_LISTENERS_MAX {
+        let range: PortRange = text.parse()?;
+        if range.count() > limits::PREVIEW_LISTENERS_MAX {
             return Err(format!(
                 "must span at most {} ports",
                 limits::PREVIEW_LISTENERS_MAX
             ));
         }
-        Ok(Self { first, last })
+        Ok(Self(range))
+    }
+
+    /// All of them, in order.
+    pub fn ports(self) -> RangeInclusive<u16> {
+        self.0.ports()
     }
 
     /// The ports in the order they are tried for the dev server on `port`: those it was shown on,
@@ -171,14 +164,14 @@ impl PreviewPorts {
     ///
     /// `shown` is in the order of use, the one of longest ago first.
     pub fn tried(self, port: u16, shown: &[Shown]) -> Vec<u16> {
-        let is_here = |one: &&Shown| (self.first..=self.last).contains(&one.listen_port);
+        let is_here = |one: &&Shown| self.ports().contains(&one.listen_port);
         let (own, others): (Vec<&Shown>, Vec<&Shown>) = shown
             .iter()
             .filter(is_here)
             .partition(|one| one.port == port);
         let is_known = |port: &u16| shown.iter().any(|one| one.listen_port == *port);
         let own = own.into_iter().rev().map(|one| one.listen_port);
-        let unknown = (self.first..=self.last).filter(|port| !is_known(port));
+        let unknown = self.ports().filter(|port| !is_known(port));
         let others = others.into_iter().map(|one| one.listen_port);
         own.chain(unknown).chain(others).collect()
     }

@@ -10,6 +10,7 @@ use std::{
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use guildhall_domain::{
     callers::AuthMode,
+    ports::Reserved,
     runtimes::Profile,
     settings::{self, Source, Value},
 };
@@ -28,6 +29,10 @@ pub(crate) struct ServeArgs {
     /// [default: 127.0.0.1:4747]
     #[arg(long, env = "GUILDHALL_BIND", value_name = "ADDRESS")]
     bind: Option<SocketAddr>,
+    /// Ports that no agent reaches, beside 4740-4799; the same for every guildhall on a computer
+    /// [default: 61000-64999]
+    #[arg(long, env = "GUILDHALL_RESERVED_PORTS", value_name = "FIRST-LAST")]
+    reserved_ports: Option<Reserved>,
     /// Folder that holds everything this server keeps
     #[arg(long, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
@@ -161,6 +166,8 @@ pub(crate) enum PeerCheckMode {
 pub(crate) struct Config {
     /// Where it listens.
     pub(crate) bind: SocketAddr,
+    /// The ports that no agent reaches.
+    pub(crate) reserved: Reserved,
     /// How people are told apart.
     pub(crate) mode: AuthMode,
     /// Its data folder.
@@ -248,8 +255,16 @@ impl Config {
             configured.retain(|(filed, ..)| filed.key != setting.key);
             configured.push((setting, source, value));
         }
+        let reserved = match &file.server.reserved_ports {
+            Some(text) => text.parse().map_err(|problem| ConfigError::Setting {
+                key: "server.reservedPorts".to_owned(),
+                problem,
+            })?,
+            None => Reserved::default(),
+        };
         Ok(Self {
             bind,
+            reserved: args.reserved_ports.unwrap_or(reserved),
             mode,
             data_dir,
             peer_check: args

@@ -6,10 +6,16 @@ mod config;
 mod runtimes;
 mod serve;
 
-use std::{ffi::OsString, process::ExitCode, time::Duration};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use guildhall_world::keeper::{Keep, keep};
+use clap::{
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    builder::{OsStringValueParser, TypedValueParser},
+};
+use guildhall_world::{
+    enclosure::{self, KnownFolder, OwnWalls},
+    keeper::{Keep, keep},
+};
 
 /// A local server for a workspace in which people and coding agents work together.
 #[derive(Debug, Parser)]
@@ -33,6 +39,10 @@ enum Verb {
     Serve(config::ServeArgs),
     #[command(flatten)]
     Ask(cli::Command),
+    /// Says what this computer has for a server, also while none runs; exit code 1 when something
+    /// is missing
+    #[command(after_help = "Example:\n  guildhall doctor --json")]
+    Doctor(cli::Doctor),
     /// Prints completions for a shell
     #[command(
         after_help = "Example:\n  guildhall completions bash > /etc/bash_completion.d/guildhall"
@@ -50,6 +60,9 @@ enum Verb {
     /// Keeps one agent's process; the server calls it
     #[command(name = guildhall_world::keeper::SUBCOMMAND, hide = true)]
     Keeper(Keeper),
+    /// Tries what encloses agents; the server calls it
+    #[command(name = guildhall_world::enclosure::CHECK, hide = true)]
+    EnclosureCheck,
 }
 
 /// Which tool server a bridge leads to.
@@ -71,6 +84,15 @@ struct Keeper {
     /// Let it talk at descriptors 3 and 4
     #[arg(long)]
     pipes: bool,
+    /// The data folder that it sees as empty
+    #[arg(long, value_name = "DEVICE:INODE:PATH", value_parser = OsStringValueParser::new().try_map(KnownFolder::try_from))]
+    hide_data: Option<KnownFolder>,
+    /// Other folders and sockets that it does
+    #[arg(long)]
+    hide: Vec<PathBuf>,
+    /// Refuse calls that lead around what it is kept from
+    #[arg(long)]
+    filter_calls: bool,
     /// The agent's program and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -87,20 +109,37 @@ fn main() -> ExitCode {
             serve::run(&args.read_from(given))
         }
         Some(Verb::Ask(command)) => cli::run(command),
+        Some(Verb::Doctor(ask)) => cli::doctor(ask),
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
         Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),
         Some(Verb::Bridge(Bridge { name })) => bridge::run(&name),
+        Some(Verb::EnclosureCheck) => check_enclosure(),
         Some(Verb::Keeper(Keeper {
             grace_s,
             name,
             pipes,
+            hide_data,
+            hide,
+            filter_calls,
             command,
         })) => ExitCode::from(keep(&Keep {
+            walls: &OwnWalls {
+                data: hide_data,
+                hidden: hide,
+                filters_calls: filter_calls,
+            },
             command: &command,
             name: name.as_deref(),
             grace: Duration::from_secs(grace_s),
             is_at_pipes: pipes,
         })),
     }
+}
+
+/// Says which parts of the enclosure this process could do to itself.
+#[expect(clippy::print_stdout, reason = "the server reads it")]
+fn check_enclosure() -> ExitCode {
+    print!("{}", enclosure::check());
+    ExitCode::SUCCESS
 }

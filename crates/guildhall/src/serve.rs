@@ -1,6 +1,7 @@
 //! `guildhall serve`: wires the floors together, starts, and stops in good order.
 
 use std::{
+    io::ErrorKind,
     mem::ManuallyDrop,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::Path,
@@ -12,6 +13,7 @@ use std::{
 use guildhall_domain::{
     Error, Fault,
     callers::AuthMode,
+    ports::Reserved,
     settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS},
 };
 use guildhall_hall::{
@@ -23,7 +25,7 @@ use guildhall_hall::{
 };
 use guildhall_http::{
     guards::Guards,
-    listener::Door,
+    listener::{CountsOfAgents, Door},
     metrics::Metrics,
     origin::Allowed,
     rate_limit::RateLimit,
@@ -33,13 +35,15 @@ use guildhall_http::{
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
     data_dir::{self, DataDir, DataDirError},
+    enclosure::{Around, Enclosure},
     environment,
     keeper::KeeperCommand,
-    setup_code,
+    reserved, setup_code,
     tokens::{self, Secret},
 };
 use serde::Serialize;
 use tokio::{
+    join,
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
 };
@@ -63,6 +67,14 @@ enum ServeError {
         bind: SocketAddr,
         source: std::io::Error,
     },
+    #[error(
+        "the address {bind} cannot be used: {source}; an agent of a guildhall cannot listen on its \
+         reserved ports, so choose others with --bind and --reserved-ports"
+    )]
+    Enclosed {
+        bind: SocketAddr,
+        source: std::io::Error,
+    },
     #[error("this system cannot tell whose a connection is, and auth.peerCheck is required")]
     NoPeerCheck,
     #[error("the server cannot start: {fault}: {}", fault.source)]
@@ -81,7 +93,11 @@ impl ServeError {
         match self {
             Self::Config(_) | Self::NoPeerCheck => 2,
             Self::InUse(_) => 3,
-            Self::DataDir(_) | Self::Bind { .. } | Self::Fault { .. } | Self::Io(_) => 4,
+            Self::DataDir(_)
+            | Self::Bind { .. }
+            | Self::Enclosed { .. }
+            | Self::Fault { .. }
+            | Self::Io(_) => 4,
         }
     }
 }
@@ -124,12 +140,22 @@ async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError
     let signals = StopSignals::take()?;
     let peer_check = peer_check(config.peer_check)?;
     let bind = config.bind;
-    let listeners = listen(bind).await?;
+    let reserved = config.reserved;
+    let listeners = listen(bind, reserved).await?;
     let address = listeners[0].local_addr()?;
+    let for_agents = listen_for_agents(data_dir, reserved).await?;
+    let agent_url = format!("http://{}", for_agents.local_addr()?);
     let local_token = match config.mode {
         AuthMode::Local => None,
         AuthMode::Login => Some(tokens::mint(tokens::LOCAL_PREFIX)?),
     };
+    let (keeper, environment) = (KeeperCommand::own(), environment::of_server());
+    let around = Around {
+        data_dir: data_dir.path().to_owned(),
+        port: address.port(),
+        reserved,
+    };
+    let enclosure = Enclosure::new(&keeper, around, &environment).await;
     let hall = Hall::open(Opening {
         data_dir: data_dir.path().to_owned(),
         database: data_dir.database(),
@@ -139,8 +165,10 @@ async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError
         programs: runtimes::programs()?,
         launching: Launching {
             url: format!("http://{}", here(address)),
-            environment: environment::of_server(),
-            keeper: KeeperCommand::own(),
+            agent_url: agent_url.clone(),
+            environment,
+            keeper,
+            enclosure: enclosure.clone(),
             // Not `/proc/self/exe`: it is the agent that starts it, whose program is another.
             bridge: std::env::current_exe()?,
         },
@@ -164,6 +192,24 @@ async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError
         },
     })
     .await?;
+    for failure in enclosure.failures() {
+        tracing::warn!("the enclosure of agents: {failure}");
+    }
+    for problem in hall.enclosure_checks().await.problems() {
+        tracing::warn!("{problem}");
+    }
+    if peers::own_uid() == 0 {
+        tracing::warn!(
+            "this server runs as root, and so do its agents: they can change root's files, and \
+             get around what keeps them from this server; run it as a user"
+        );
+    }
+    hall.tasks()
+        .spawn("enclosure", hall.started_at(), async move {
+            if let Err(error) = enclosure.prepare().await {
+                tracing::warn!(%error, "the enclosure of agents could not be prepared");
+            }
+        });
     let allowed = allowed(&hall, bind).await?;
     let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);
     let guards = Guards::new(allowed, new_request_id);
@@ -180,22 +226,39 @@ async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError
         guards: guards.clone(),
         running: Arc::default(),
     };
+    let peers = match peer_check {
+        PeerCheck::On => Peers::Kernel(hall.process_trees().clone()),
+        PeerCheck::Off | PeerCheck::Unavailable => Peers::Off,
+    };
+    let routers = routes::routers(state);
+    let agents = Door {
+        router: routers.agents,
+        guards: guards.clone(),
+        limits: config.limits.clone(),
+        peers: Peers::AgentListener(Box::new(peers.clone())),
+        metrics: Arc::new(CountsOfAgents(Arc::clone(&metrics))),
+        tasks: hall.tasks().clone(),
+    };
     let door = Door {
-        router: routes::router(state),
+        router: routers.main,
         guards,
         limits: config.limits,
-        peers: match peer_check {
-            PeerCheck::On => Peers::Kernel(hall.process_trees().clone()),
-            PeerCheck::Off | PeerCheck::Unavailable => Peers::Off,
-        },
+        peers,
         metrics,
         tasks: hall.tasks().clone(),
     };
     let grace = door.limits.shutdown_grace;
     let local_token = local_token.map(Secret::reveal);
-    data_dir.announce(&announcement(&hall, address, local_token)?)?;
+    data_dir.announce(&announcement(&hall, address, agent_url, local_token)?)?;
     say_hello(&hello(config.mode, address, data_dir.path()));
-    door.serve(listeners, signals.stop(hall.clone())).await;
+    let mut stopping = hall.tasks().stopping();
+    join!(
+        door.serve(listeners, signals.stop(hall.clone())),
+        agents.serve(vec![for_agents], async move {
+            // An error would mean that nobody is left who could stop it otherwise.
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+        })
+    );
     let end = Instant::now() + grace;
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
@@ -206,9 +269,21 @@ async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError
 
 /// Listens on `bind`, and where other computers alone would reach that, on this one too, so that
 /// its own programs find the server.
-async fn listen(bind: SocketAddr) -> Result<Vec<TcpListener>, ServeError> {
-    let failed = |bind| move |source| ServeError::Bind { bind, source };
-    let first = TcpListener::bind(bind).await.map_err(failed(bind))?;
+///
+/// Port 0 is one of those that no agent reaches.
+async fn listen(bind: SocketAddr, reserved: Reserved) -> Result<Vec<TcpListener>, ServeError> {
+    let failed = |bind: SocketAddr| {
+        move |source: std::io::Error| match source.kind() {
+            // Ports below 1024 take rights everywhere.
+            ErrorKind::PermissionDenied if bind.port() == 0 || reserved.contains(bind.port()) => {
+                ServeError::Enclosed { bind, source }
+            }
+            _ => ServeError::Bind { bind, source },
+        }
+    };
+    let first = reserved::listen(bind, reserved)
+        .await
+        .map_err(failed(bind))?;
     let address = first.local_addr()?;
     let mut listeners = vec![first];
     let here = here(address);
@@ -216,6 +291,30 @@ async fn listen(bind: SocketAddr) -> Result<Vec<TcpListener>, ServeError> {
         listeners.push(TcpListener::bind(here).await.map_err(failed(here))?);
     }
     Ok(listeners)
+}
+
+/// Listens for agents, on this computer alone; where it did before, unless somebody else does now.
+async fn listen_for_agents(
+    data_dir: &DataDir,
+    reserved: Reserved,
+) -> Result<TcpListener, ServeError> {
+    let before = data_dir.agent_port();
+    let before = match before.filter(|port| !reserved.contains(*port)) {
+        Some(port) => {
+            let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+            let taken = |error: &std::io::Error| {
+                tracing::warn!(port, %error, "another port is used for agents than before");
+            };
+            bound.inspect_err(taken).ok()
+        }
+        None => None,
+    };
+    let listener = match before {
+        Some(listener) => listener,
+        None => reserved::listen_outside(reserved).await?,
+    };
+    data_dir.keep_agent_port(listener.local_addr()?.port())?;
+    Ok(listener)
 }
 
 /// The addresses that are listened on; previews are listened for there as well.
@@ -316,6 +415,7 @@ fn peer_check(mode: PeerCheckMode) -> Result<PeerCheck, ServeError> {
 #[serde(rename_all = "camelCase")]
 struct Announcement {
     url: String,
+    agent_url: String,
     pid: u32,
     started_at: String,
     version: &'static str,
@@ -327,10 +427,12 @@ struct Announcement {
 fn announcement(
     hall: &Hall,
     address: SocketAddr,
+    agent_url: String,
     local_token: Option<String>,
 ) -> Result<String, ServeError> {
     let announcement = Announcement {
         url: format!("http://{}", here(address)),
+        agent_url,
         pid: std::process::id(),
         started_at: hall.started_at().to_string(),
         version: env!("CARGO_PKG_VERSION"),

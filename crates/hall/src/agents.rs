@@ -6,7 +6,7 @@ use guildhall_domain::{
     Moment, Refusal, Result,
     agents::{Agent, AgentPatch, AgentState, NewAgent, ResponseMode},
     authors::{Author, AuthorKind},
-    callers::{AnyCaller, Caller, Decider, Gate, Owner},
+    callers::{AnyCaller, Caller, Decider, Gate, Owner, OwnerDecider},
     events::Event,
     ids::{AgentId, AuthorId},
     outcome::Thing,
@@ -110,7 +110,8 @@ impl Hall {
     /// In this order: [`Refusal::Validation`], `NotFound`, [`Refusal::Validation`] of a model or
     /// effort that is not offered, [`Refusal::UnknownRuntime`] and
     /// [`Refusal::UnsupportedPermissionMode`] of a mode that is asked for,
-    /// [`Refusal::AgentRetired`], [`Refusal::AutonomyNotAcknowledged`],
+    /// [`Refusal::AgentRetired`], the refusals of the gate `owner-decider` for an agent that is no
+    /// longer to be enclosed, [`Refusal::AutonomyNotAcknowledged`],
     /// [`Refusal::PreconditionFailed`].
     ///
     /// Source: contract 3.2.
@@ -133,6 +134,9 @@ impl Hall {
                 require_offered(tx, &now_true.registry, &before.runtime, model, effort)?;
                 let mode = mode_to_use(tx, &now_true.registry, &before, &patch)?;
                 let mut agent = patch.apply(&before)?;
+                if before.enclosed && !agent.enclosed {
+                    OwnerDecider::admit(by)?;
+                }
                 let standing = agents::acknowledgements(tx, id)?;
                 let is_said = patch.acknowledged_autonomy;
                 let word = match &mode {
@@ -295,6 +299,7 @@ pub(crate) fn register(
         permission_mode: mode.id,
         model: ask.model,
         effort: ask.effort,
+        enclosed: true,
         state: AgentState::Ready,
         live_process: false,
         created_at: now,

@@ -32,6 +32,8 @@ pub enum Peer {
     Agent(AgentId),
     /// A process below the server that belongs to no agent.
     Stray,
+    /// Whoever came to the listener for agents; with the agent whose process it is, if known.
+    AgentListener(Option<AgentId>),
     /// This computer, but the kernel gave no answer about the socket.
     Unanswered,
     /// Another computer.
@@ -46,6 +48,7 @@ impl Peer {
             PeerWord::Agent(agent) => Self::Agent(agent),
             // A page is nobody; only served folders are asked for by one at all.
             PeerWord::Browser | PeerWord::Stray => Self::Stray,
+            PeerWord::AgentListener(agent) => Self::AgentListener(agent),
             PeerWord::User { uid, .. } if uid == peers::own_uid() => Self::OwnUser,
             PeerWord::InDoubt { uid, .. } if uid == peers::own_uid() => Self::InDoubt,
             PeerWord::User { .. } | PeerWord::InDoubt { .. } => Self::OtherUser,
@@ -96,6 +99,7 @@ impl Hall {
     /// Source: contract 1.4, "Resolution".
     pub async fn caller(&self, approach: &Approach) -> Result<Caller> {
         let holder = match approach.peer {
+            Peer::AgentListener(holder) => return self.by_token(approach, holder).await,
             Peer::Agent(agent) => Some(agent),
             Peer::Stray => return Err(Refusal::AgentIdentityUnverified.into()),
             Peer::Unanswered => return Err(Refusal::NotTheOwner.into()),
@@ -106,13 +110,7 @@ impl Hall {
                 return Err(Refusal::AgentIdentityUnverified.into());
             }
             (AgentCredential::Token(token), None) => return self.agent(token).await,
-            (AgentCredential::Token(token), Some(holder)) => {
-                let caller = self.agent(token).await?;
-                return match caller.agent() {
-                    Some(agent) if agent == holder => Ok(caller),
-                    Some(_) | None => Err(Refusal::AgentIdentityUnverified.into()),
-                };
-            }
+            (AgentCredential::Token(_), Some(_)) => return self.by_token(approach, holder).await,
             (AgentCredential::Absent, Some(holder)) => return self.agent_by_process(holder).await,
             (AgentCredential::Absent, None) => {}
         }
@@ -131,9 +129,30 @@ impl Hall {
             }),
             (
                 Door::Local { .. },
-                Peer::OtherUser | Peer::Agent(_) | Peer::Stray | Peer::Unanswered | Peer::Elsewhere,
+                Peer::OtherUser
+                | Peer::Agent(_)
+                | Peer::Stray
+                | Peer::AgentListener(_)
+                | Peer::Unanswered
+                | Peer::Elsewhere,
             ) => Err(Refusal::NotTheOwner.into()),
             (Door::Login { .. }, _) => self.signed_in(&approach.cookie).await,
+        }
+    }
+
+    /// The agent whose token is shown, and nobody else: neither a process nor another credential
+    /// makes anybody known. The token of another agent than `holder` counts for nothing.
+    async fn by_token(&self, approach: &Approach, holder: Option<AgentId>) -> Result<Caller> {
+        let AgentCredential::Token(token) = agent_credential(approach) else {
+            return Err(Refusal::AgentIdentityUnverified.into());
+        };
+        let caller = self.agent(token).await?;
+        match (caller.agent(), holder) {
+            (Some(agent), Some(holder)) if agent != holder => {
+                Err(Refusal::AgentIdentityUnverified.into())
+            }
+            (Some(_), _) => Ok(caller),
+            (None, _) => Err(Refusal::AgentIdentityUnverified.into()),
         }
     }
 

@@ -7,11 +7,12 @@ use std::{
 };
 
 use guildhall_domain::{
-    Result, agents::Agent, ids::AgentId, runtimes::Profile, settings::PUBLIC_URL,
+    Fault, Result, agents::Agent, ids::AgentId, runtimes::Profile, settings::PUBLIC_URL,
 };
 use guildhall_store::{Rx, settings};
 use guildhall_world::{
     acp::{Launch, McpServer},
+    enclosure::Enclosure,
     environment::{self, Sources},
     keeper::KeeperCommand,
 };
@@ -28,12 +29,16 @@ pub const OWN_TOOL_SERVER: &str = "guildhall";
 /// What the server hands to the agents it starts.
 #[derive(Clone)]
 pub struct Launching {
-    /// Where agents reach the server.
+    /// Where the owner's browser reaches the server.
     pub url: String,
+    /// Where agents reach it: the listener for agents.
+    pub agent_url: String,
     /// The server's own environment, of which agents get what they may have.
     pub environment: BTreeMap<String, String>,
     /// The program agents are kept by.
     pub keeper: KeeperCommand,
+    /// What agents and their tool servers are kept from.
+    pub enclosure: Enclosure,
     /// The program that agents start with [`BRIDGE`]; absolute.
     pub bridge: PathBuf,
 }
@@ -43,14 +48,16 @@ impl fmt::Debug for Launching {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Launching")
             .field("url", &self.url)
+            .field("agent_url", &self.agent_url)
             .field("environment", &self.environment.keys())
             .field("keeper", &self.keeper)
+            .field("enclosure", &self.enclosure)
             .field("bridge", &self.bridge)
             .finish()
     }
 }
 
-/// Where browsers reach this server; `own` is where agents do.
+/// Where browsers reach this server; `own` is where those of this computer do.
 pub(crate) fn base(db: &Rx<'_>, own: &str) -> Result<String> {
     let set = settings::get(db, &PUBLIC_URL)?.value;
     let set = set.text().trim().trim_end_matches('/');
@@ -66,7 +73,7 @@ impl Hall {
             server: &launching.environment,
             provider: profile.map_or(&[], |profile| &profile.provider_variables),
             profile: profile.map_or(&[], |profile| &profile.env),
-            url: &launching.url,
+            url: &launching.agent_url,
             token: None,
         })
     }
@@ -85,7 +92,7 @@ impl Hall {
             command: launching.bridge.clone(),
             args: vec![BRIDGE.to_owned(), name.to_owned()],
             env: vec![
-                (environment::URL.to_owned(), launching.url.clone()),
+                (environment::URL.to_owned(), launching.agent_url.clone()),
                 (environment::AGENT_TOKEN.to_owned(), token.to_owned()),
             ],
         }
@@ -93,14 +100,18 @@ impl Hall {
 
     /// How `program` is started in `cwd` as `agent`, with its token; a check of a runtime is
     /// nobody and has none.
-    pub(crate) fn launch(
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub(crate) async fn launch(
         &self,
         profile: &Profile,
         program: &Path,
         (cwd, agent, token): (&str, Option<AgentId>, Option<&str>),
-    ) -> Launch {
+    ) -> Result<Launch, Fault> {
+        let enclosure = self.enclosure(agent).await?;
         let launching = &self.inner.launching;
-        Launch {
+        Ok(Launch {
             program: program.to_owned(),
             args: profile.args.clone(),
             cwd: cwd.into(),
@@ -108,12 +119,13 @@ impl Hall {
                 server: &launching.environment,
                 provider: &profile.provider_variables,
                 profile: &profile.env,
-                url: &launching.url,
+                url: &launching.agent_url,
                 token,
             }),
             keeper: launching.keeper.clone(),
+            enclosure,
             agent,
             trees: self.inner.trees.clone(),
-        }
+        })
     }
 }

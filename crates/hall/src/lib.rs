@@ -15,6 +15,7 @@ pub mod cloud;
 pub mod commands;
 pub mod connectors;
 pub mod directories;
+pub mod enclosure;
 pub mod entries;
 pub mod export;
 pub mod file_reads;

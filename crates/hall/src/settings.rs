@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guildhall_domain::{
     Fault, Moment, Refusal, Result,
     agents::AgentState,
-    callers::{Gate, Owner},
+    callers::{Gate, Owner, OwnerDecider},
     events::Event,
     ids::{AgentId, AuthorId},
     revisions::{Precondition, Revised},
@@ -49,7 +49,8 @@ impl Hall {
     /// Changes settings, all or none; every room whose answer this changes is told of.
     ///
     /// # Errors
-    /// [`Refusal::UnknownSetting`], [`Refusal::Validation`], [`Refusal::SettingFixed`],
+    /// [`Refusal::UnknownSetting`], [`Refusal::Validation`], the refusals of the gate
+    /// `owner-decider` for a setting that takes a person, [`Refusal::SettingFixed`],
     /// [`Refusal::PreconditionFailed`].
     ///
     /// Source: contract 1.12b and 2.9.
@@ -60,6 +61,9 @@ impl Hall {
         patch: SettingsPatch,
     ) -> Result<Revised<Vec<Current>>> {
         rules::check(&patch)?;
+        if patch.iter().any(|(key, _)| rules::takes_person(key)) {
+            OwnerDecider::admit(*by.caller())?;
+        }
         require_folders(&patch).await?;
         self.look_for_runtimes().await?;
         let registry = Arc::clone(self.runtimes());

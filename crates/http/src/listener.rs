@@ -144,6 +144,20 @@ impl Counting for Metrics {
     }
 }
 
+/// What the listener for agents counts: its answers like all others, but the open connections are
+/// those of the main listener.
+pub struct CountsOfAgents(pub Arc<Metrics>);
+
+impl Counting for CountsOfAgents {
+    fn connections(&self, _open: usize) {}
+
+    fn answered(&self, method: &Method, status: StatusCode, took: Duration) {
+        self.0.answered(method, status, took);
+    }
+
+    fn tidy(&self) {}
+}
+
 /// Everything a listener needs to let requests in.
 pub struct Door {
     /// The routes, with their own answer for paths and methods that they do not have.

@@ -2,7 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::{Extension, Router, extract::Request, middleware, response::IntoResponse, routing};
+use axum::{
+    Extension, Router,
+    extract::{MatchedPath, Request},
+    http::Method,
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing,
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
@@ -19,6 +26,7 @@ use crate::{
     docs::{self, Docs},
     errors::ApiError,
     faults,
+    guards::Refused,
     mcp::Mcp,
     openapi, page,
     state::State,
@@ -224,27 +232,76 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(openapi::document))
 }
 
-/// All routes, ready to be served.
-pub fn router(state: State) -> Router {
+/// The routes of the two listeners, ready to be served.
+pub struct Routers {
+    /// All of them.
+    pub main: Router,
+    /// Those that agents may use, see [`is_for_agents`].
+    pub agents: Router,
+}
+
+/// Makes the routes of one server.
+pub fn routers(state: State) -> Routers {
     let docs = Arc::new(Docs::new(openapi::json, catalogue::every(), faults::ALL));
     let (documented, _) = documented().split_for_parts();
     let twins = documented.clone().with_state(state.clone());
     let mcp = Mcp::new(twins, state.hall.clone(), Arc::clone(&state.rate_limit));
-    documented
-        .merge(beside(mcp))
+    let mcp = mcp_routes(mcp);
+    let agents = documented
+        .clone()
+        .route_layer(middleware::from_fn(only_for_agents))
+        .merge(mcp.clone())
+        .fallback(no_route)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(state.clone());
+    let main = documented
+        .merge(mcp)
+        .merge(beside())
         .merge(page::routes())
         .merge(docs::routes(docs))
         .fallback(page::fallback)
         .method_not_allowed_fallback(wrong_method)
-        .with_state(state)
+        .with_state(state);
+    Routers { main, agents }
 }
 
-/// The routes beside the interface for programs: the protocol's own messages describe them, and
-/// pages that a person opens, and files of served folders.
-fn beside(mcp: Mcp) -> Router<State> {
+/// Whether the listener for agents has an operation: what any caller may ask, and what is told to
+/// nobody in particular. What only people use is not there, so that no credential opens it.
+fn is_for_agents(method: &Method, path: &str) -> bool {
+    // A HEAD is the GET without its body.
+    let method = if method == Method::HEAD {
+        &Method::GET
+    } else {
+        method
+    };
+    let word = method.as_str().to_ascii_lowercase();
+    let gate = openapi::json()["paths"][path][word]["x-gate"].as_str();
+    match gate {
+        Some("caller") => true,
+        Some("open") => method.is_safe(),
+        _ => false,
+    }
+}
+
+async fn only_for_agents(path: MatchedPath, request: Request, next: Next) -> Response {
+    match is_for_agents(request.method(), path.as_str()) {
+        true => next.run(request).await,
+        false => no_route().await.into_response(),
+    }
+}
+
+/// The routes of the Model Context Protocol, whose own messages describe them.
+fn mcp_routes(mcp: Mcp) -> Router<State> {
     Router::new()
         .route("/mcp", routing::post(mcp::answer))
         .route("/mcp/servers/{name}", routing::post(mcp_gateway::answer))
+        .layer(Extension(Arc::new(mcp)))
+}
+
+/// The routes beside the interface for programs: pages that a person opens, the stream of the
+/// local browser, and files of served folders.
+fn beside() -> Router<State> {
+    Router::new()
         .route(
             "/api/local-browser/stream",
             routing::get(browser_stream::open),
@@ -263,7 +320,10 @@ fn beside(mcp: Mcp) -> Router<State> {
             "/api/workbench/serve/{token}/{*splat}",
             routing::get(served::get),
         )
-        .layer(Extension(Arc::new(mcp)))
+}
+
+async fn no_route() -> impl IntoResponse {
+    Refused::NoRoute
 }
 
 async fn wrong_method(_request: Request) -> impl IntoResponse {

@@ -18,7 +18,8 @@ use crate::{
 };
 
 const SELECT: &str = "SELECT g.id, g.author_id, h.handle, g.name, g.description, g.runtime, g.cwd,
-    g.response_mode, g.permission_mode, g.model, g.effort, g.created_at, g.updated_at, g.retired_at
+    g.response_mode, g.permission_mode, g.model, g.effort, g.created_at, g.updated_at, g.retired_at,
+    g.enclosed
     FROM agents g LEFT JOIN handles h ON h.author_id = g.author_id AND h.released_at IS NULL";
 
 /// All agents in the order they were registered.
@@ -142,7 +143,7 @@ pub fn insert(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
 pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
     tx.run(
         "UPDATE agents SET name = $1, description = $2, response_mode = $3, permission_mode = $4,
-           model = $5, effort = $6, updated_at = $7, rev = rev + 1 WHERE id = $8",
+           model = $5, effort = $6, enclosed = $7, updated_at = $8, rev = rev + 1 WHERE id = $9",
         (
             &agent.name,
             &agent.description,
@@ -150,6 +151,7 @@ pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
             &agent.permission_mode,
             &agent.model,
             &agent.effort,
+            agent.enclosed,
             agent.updated_at.as_millis(),
             agent.id.as_bytes(),
         ),
@@ -235,6 +237,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
         permission_mode: row.get(8)?,
         model: row.get(9)?,
         effort: row.get(10)?,
+        enclosed: row.get(14)?,
         state,
         live_process: false,
         created_at: moment(row, 11)?,

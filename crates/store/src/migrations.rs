@@ -28,6 +28,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0019_connector_connections.sql"),
     include_str!("../migrations/0020_connector_executions.sql"),
     include_str!("../migrations/0021_cloud.sql"),
+    include_str!("../migrations/0022_agent_enclosure.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

@@ -21,7 +21,7 @@ use tokio::{
 use crate::{answers::Answer, soon};
 
 /// Where the hall listens now; a restart moves it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Address(pub(crate) Arc<AtomicU16>);
 
 impl Address {
@@ -54,6 +54,17 @@ impl Caller {
             agent: String::new(),
             token: String::new(),
         }
+    }
+
+    /// The same at another listener of its server, showing the cookie of the one it asked before.
+    pub(crate) fn asking(mut self, listener: &Address) -> Self {
+        if !self.cookie.is_empty() {
+            let cookie = format!("guildhall_{}={}", self.address.socket().port(), self.cookie);
+            self.cookie.clear();
+            self = self.with("cookie", &cookie);
+        }
+        self.address = listener.clone();
+        self
     }
 
     /// The same, signed in with this cookie.

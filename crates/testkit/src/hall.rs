@@ -4,7 +4,7 @@ mod people;
 
 use std::{
     collections::BTreeMap,
-    net::{IpAddr, Ipv4Addr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
     sync::{
         Arc,
@@ -17,6 +17,7 @@ use guildhall_domain::{
     Moment,
     callers::AuthMode,
     limits,
+    ports::Reserved,
     runtimes::{Definition, profiles},
     settings::{self, Setting, Source},
 };
@@ -30,7 +31,7 @@ use guildhall_hall::{
 };
 use guildhall_http::{
     guards::Guards,
-    listener::{Door, Limits},
+    listener::{CountsOfAgents, Door, Limits},
     metrics::Metrics,
     origin::Allowed,
     rate_limit::RateLimit,
@@ -40,12 +41,14 @@ use guildhall_http::{
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
     data_dir::DataDir,
+    enclosure::Enclosure,
     keeper::{self, KeeperCommand},
+    reserved,
     scratch::Scratch,
     setup_code, tokens,
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
+use tokio::{join, sync::oneshot, task::JoinSet};
 
 use crate::{
     Caller,
@@ -122,6 +125,7 @@ impl Default for Options {
 pub struct TestHall {
     running: Option<Running>,
     address: Address,
+    agent_address: Address,
     clock: Clock,
     options: Options,
     script: Script,
@@ -197,7 +201,8 @@ impl TestHall {
         let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
         let mut hall = Self {
             running: None,
-            address: Address(Arc::new(AtomicU16::new(0))),
+            address: Address::default(),
+            agent_address: Address::default(),
             clock: Clock::scripted(Moment::from_millis(BEGINNING_MS)),
             options,
             script: script(),
@@ -213,9 +218,13 @@ impl TestHall {
 
     async fn start(&mut self) {
         let data_dir = self.data_dir.as_ref().unwrap();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listener = reserved::listen(any, Reserved::default()).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         self.address.0.store(port, Ordering::SeqCst);
+        let for_agents = reserved::listen_outside(Reserved::default()).await.unwrap();
+        let agent_port = for_agents.local_addr().unwrap().port();
+        self.agent_address.0.store(agent_port, Ordering::SeqCst);
         let opening = Hall::open(Opening {
             data_dir: data_dir.path().to_owned(),
             database: data_dir.database(),
@@ -228,12 +237,14 @@ impl TestHall {
             },
             launching: Launching {
                 url: format!("http://127.0.0.1:{port}"),
+                agent_url: format!("http://127.0.0.1:{agent_port}"),
                 environment: BTreeMap::new(),
                 // The binary of a test is no keeper: it would run tests.
                 keeper: KeeperCommand {
                     program: self.programs().join("guildhall"),
                     args: vec![keeper::SUBCOMMAND.into()],
                 },
+                enclosure: Enclosure::off(),
                 bridge: self.programs().join("guildhall"),
             },
             places: Places::new(Some(self.home()), None, None),
@@ -277,24 +288,41 @@ impl TestHall {
             guards: guards.clone(),
             running: Arc::default(),
         };
+        let peers = match self.options.asks_kernel {
+            true => Peers::Kernel(hall.process_trees().clone()),
+            false => Peers::Scripted(self.script.clone()),
+        };
+        let routers = routes::routers(state);
+        let agents = Door {
+            router: routers.agents,
+            guards: guards.clone(),
+            limits: Limits::default(),
+            peers: Peers::AgentListener(Box::new(peers.clone())),
+            metrics: Arc::new(CountsOfAgents(Arc::clone(&metrics))),
+            tasks: hall.tasks().clone(),
+        };
         let door = Door {
-            router: routes::router(state),
+            router: routers.main,
             guards,
             limits: Limits::default(),
-            peers: if self.options.asks_kernel {
-                Peers::Kernel(hall.process_trees().clone())
-            } else {
-                Peers::Scripted(self.script.clone())
-            },
+            peers,
             metrics,
             tasks: hall.tasks().clone(),
         };
         let (stop, stopped) = oneshot::channel();
         let mut serving = JoinSet::new();
-        serving.spawn(door.serve(vec![listener], async {
-            // A dropped sender is a hall that is dropped, which stops it as well.
-            let _ = stopped.await;
-        }));
+        let mut stopping = hall.tasks().stopping();
+        serving.spawn(async move {
+            let main = door.serve(vec![listener], async {
+                // A dropped sender is a hall that is dropped, which stops it as well.
+                let _ = stopped.await;
+            });
+            let agents = agents.serve(vec![for_agents], async {
+                // An error is a hall that is dropped.
+                let _ = stopping.wait_for(|stopping| *stopping).await;
+            });
+            join!(main, agents);
+        });
         self.running = Some(Running {
             hall,
             stop,
@@ -370,6 +398,16 @@ impl TestHall {
     /// The port it listens on now.
     pub fn port(&self) -> u16 {
         self.address.socket().port()
+    }
+
+    /// The port of its listener for agents.
+    pub fn agent_port(&self) -> u16 {
+        self.agent_address.socket().port()
+    }
+
+    /// The same caller with the same credentials, at the listener for agents.
+    pub fn at_agent_listener(&self, caller: &Caller) -> Caller {
+        caller.clone().asking(&self.agent_address)
     }
 
     /// The setup code, as the file in the data folder says it.

@@ -64,6 +64,9 @@ pub struct Agent {
     pub model: String,
     /// For new sessions; `""` is the runtime's own.
     pub effort: String,
+    /// Whether its processes are kept from the server's ports and files, as far as this computer
+    /// can.
+    pub enclosed: bool,
     /// Ready, without a runtime, or retired.
     pub state: AgentState,
     /// Whether a process of it runs now.
@@ -90,6 +93,7 @@ impl From<agents::Agent> for Agent {
             permission_mode: agent.permission_mode,
             model: agent.model,
             effort: agent.effort,
+            enclosed: agent.enclosed,
             state: agent.state.into(),
             live_process: agent.live_process,
             created_at: agent.created_at,
@@ -200,6 +204,10 @@ pub struct ChangeAgent {
     /// For new sessions.
     #[schema(nullable = false)]
     pub effort: Option<String>,
+    /// Whether its processes are enclosed, from their next start on. Only the owner at a screen can
+    /// set `false`.
+    #[schema(nullable = false)]
+    pub enclosed: Option<bool>,
     /// Whether a person acknowledged a mode that acts unattended.
     #[schema(nullable = false)]
     pub acknowledged_autonomy: Option<bool>,
@@ -214,6 +222,7 @@ impl Ask for ChangeAgent {
             permission_mode: fields.maybe_text("permissionMode"),
             model: fields.maybe_text("model"),
             effort: fields.maybe_text("effort"),
+            enclosed: fields.maybe_flag("enclosed"),
             acknowledged_autonomy: fields.maybe_flag("acknowledgedAutonomy"),
         }
     }
@@ -228,6 +237,7 @@ impl From<ChangeAgent> for agents::AgentPatch {
             permission_mode: ask.permission_mode,
             model: ask.model,
             effort: ask.effort,
+            enclosed: ask.enclosed,
             acknowledged_autonomy: ask.acknowledged_autonomy.unwrap_or(false),
         }
     }

@@ -33,6 +33,22 @@ pub struct Checks {
     pub disk: String,
     /// The long-lived tasks.
     pub tasks: String,
+    /// What agents are kept from. It does not change `status`.
+    pub enclosure: EnclosureChecks,
+}
+
+/// What keeps the processes of agents from the owner's listeners and files; for each mechanism `ok`
+/// or what follows from its lack, in a sentence.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct EnclosureChecks {
+    /// The server's ports.
+    pub ports: String,
+    /// The server's files.
+    pub files: String,
+    /// Processes outside.
+    pub scopes: String,
+    /// System calls that get around the rest.
+    pub calls: String,
 }
 
 /// Readiness with its checks.

@@ -18,7 +18,10 @@ use std::{
     time::Duration,
 };
 
-use guildhall_world::keeper::{GRACE_ARGUMENT, Keep, NAME_ARGUMENT, PIPES_ARGUMENT, keep};
+use guildhall_world::{
+    enclosure::OwnWalls,
+    keeper::{GRACE_ARGUMENT, Keep, NAME_ARGUMENT, PIPES_ARGUMENT, keep},
+};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
                 name,
                 grace: Duration::from_secs(grace),
                 is_at_pipes: words.iter().any(|word| word == PIPES_ARGUMENT),
+                walls: &OwnWalls::default(),
             }))
         }
         "exits" => {

@@ -92,6 +92,21 @@ impl DataDir {
         write_private(&discovery_file(&self.path), json)
     }
 
+    /// The port that [`Self::keep_agent_port`] kept last.
+    pub fn agent_port(&self) -> Option<u16> {
+        let text = std::fs::read_to_string(agent_port_file(&self.path)).ok()?;
+        text.trim().parse().ok()
+    }
+
+    /// Keeps the port of the listener for agents, so that the next start takes it again: what
+    /// runs longer than the server finds it there.
+    ///
+    /// # Errors
+    /// Whatever the file system answers.
+    pub fn keep_agent_port(&self, port: u16) -> io::Result<()> {
+        write_private(&agent_port_file(&self.path), &format!("{port}\n"))
+    }
+
     /// Takes the announcement back at a clean end.
     pub fn withdraw(&self) {
         // A missing file is what we want; any other failure leaves a file that points to no
@@ -162,6 +177,10 @@ fn require_private(path: &Path, run: &Path) -> io::Result<()> {
 
 fn discovery_file(path: &Path) -> PathBuf {
     path.join("run").join("server.json")
+}
+
+fn agent_port_file(path: &Path) -> PathBuf {
+    path.join("run").join("agent-port")
 }
 
 fn private() -> OpenOptions {

@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use crate::enclosure::OwnWalls;
+
 /// The word of the hidden subcommand.
 pub const SUBCOMMAND: &str = "keeper";
 
@@ -57,6 +59,8 @@ pub struct Keep<'a> {
     pub grace: Duration,
     /// Whether it talks at descriptors 3 and 4, see [`PIPES_ARGUMENT`].
     pub is_at_pipes: bool,
+    /// What it and its keeper are kept from.
+    pub walls: &'a OwnWalls,
 }
 
 /// Exit code of a keeper that could not do its work.
@@ -128,7 +132,7 @@ mod imp {
     use rustix::io::Errno;
     use rustix::process::{
         DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, getppid,
-        kill_process_group, pidfd_open, set_child_subreaper, set_dumpable_behavior, wait,
+        kill_process_group, pidfd_open, set_child_subreaper, set_dumpable_behavior, setsid, wait,
     };
     use tokio::{
         signal::unix::{Signal as Signals, SignalKind, signal},
@@ -139,16 +143,25 @@ mod imp {
     use super::{Duration, Failure, Keep, NOT_STARTED, failed};
     use crate::process_tree;
 
+    /// The highest of the three descriptors that every program has.
+    const STDERR: i32 = 2;
     /// How often the tree is read again while it is being killed.
     const KILL_AGAIN: Duration = Duration::from_millis(20);
 
     pub(super) fn keep(what: &Keep<'_>) -> Result<u8, Failure> {
         // Taken before anything can happen to it.
         let server = getppid();
+        // What the owner left open for the server is not for agents.
+        close_fds::set_fds_cloexec(STDERR + 1, &[]);
+        // No terminal of the owner is the agent's: a session has none at first.
+        setsid().map_err(|e| failed("leaving the terminal")(e.into()))?;
+        // Before any thread begins, because it takes a process of one thread.
+        what.walls.hide().map_err(failed("enclosing the agent"))?;
         set_child_subreaper(Some(getpid())).map_err(|e| failed("becoming subreaper")(e.into()))?;
         // No process of the agent shall open our descriptors or hold us up.
         set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|e| failed("making memory private")(e.into()))?;
+        what.walls.filter().map_err(failed("enclosing the agent"))?;
         tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use crate::{
+    enclosure::Enclosure,
     keeper::{GRACE_ARGUMENT, KeeperCommand, NAME_ARGUMENT, PIPES_ARGUMENT},
     process_tree::{self, Kept, ProcessTrees, Whose},
     tail::Tail,
@@ -39,6 +40,8 @@ pub(crate) struct Start<'a> {
     /// Its complete environment.
     pub(crate) env: &'a [(String, String)],
     pub(crate) keeper: &'a KeeperCommand,
+    /// What it is kept from, with all that it starts.
+    pub(crate) enclosure: &'a Enclosure,
     /// What everything below the keeper counts as.
     pub(crate) whose: Whose,
     pub(crate) trees: &'a ProcessTrees,
@@ -83,7 +86,7 @@ impl KeptProcess {
     /// When the keeper cannot be started, such as for a folder that is gone. A program that does
     /// not exist shows as exit code 127.
     pub(crate) async fn start(start: &Start<'_>) -> io::Result<(Self, Pipes)> {
-        let mut keeper = command(start).spawn()?;
+        let mut keeper = start.enclosure.spawn(command(start)?).await?;
         let pid = keeper.id().unwrap_or_default();
         let kept = start.trees.enter(pid, start.whose);
         let pipes = (
@@ -167,7 +170,7 @@ impl KeptProcess {
     }
 }
 
-fn command(start: &Start<'_>) -> Command {
+fn command(start: &Start<'_>) -> io::Result<Command> {
     let mut command = Command::new(&start.keeper.program);
     command
         .args(&start.keeper.args)
@@ -179,6 +182,7 @@ fn command(start: &Start<'_>) -> Command {
     if start.is_at_pipes {
         command.arg(PIPES_ARGUMENT);
     }
+    command.args(start.enclosure.arguments()?);
     command
         .arg("--")
         .arg(start.program)
@@ -189,11 +193,9 @@ fn command(start: &Start<'_>) -> Command {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Ctrl+C at the server's terminal is for the server.
-        .process_group(0)
         // The keeper ends by itself when its pipe closes; a killed one could end nothing.
         .kill_on_drop(false);
-    command
+    Ok(command)
 }
 
 /// Waits until either side ends, then sees the keeper out; answers how that ended, and whether

@@ -14,14 +14,14 @@ use std::{net::IpAddr, time::Duration};
 use bytes::Bytes;
 use guildhall_domain::{
     limits::{OAUTH_BODY_BYTES_MAX, OAUTH_WAIT_S},
-    mcp_signin::{Failure, Reach},
+    mcp_signin::{Failure, Reach, addresses::may_be_a_guildhall},
 };
 use http::{
     HeaderValue, Method, Request, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, USER_AGENT},
 };
 use tokio::{net::lookup_host, time::timeout};
-use url::{Host, Url};
+use url::{Host, Origin, Url};
 
 pub use self::{
     arranging::{Arranged, Asker, Authority, NotArranged},
@@ -58,6 +58,8 @@ impl From<Failure> for Unanswered {
 pub struct Talk {
     outgoing: Outgoing,
     reach: Reach,
+    /// Where the server is that a person named.
+    server: Origin,
 }
 
 impl Talk {
@@ -84,6 +86,7 @@ impl Talk {
         Ok(Self {
             outgoing: outgoing.within_reach(reach),
             reach,
+            server: server.origin(),
         })
     }
 
@@ -93,8 +96,17 @@ impl Talk {
     /// [`Failure::InsecureAddress`], [`Failure::NoSigninSupport`] for what is none.
     pub fn checked(&self, address: &str) -> Result<Url, Failure> {
         let url = Url::parse(address).map_err(|_| Failure::NoSigninSupport)?;
-        self.reach.check(&url)?;
+        self.require_allowed(&url)?;
         Ok(url)
+    }
+
+    /// What a server says of others leads neither further away than it is, nor to a guildhall.
+    fn require_allowed(&self, url: &Url) -> Result<(), Failure> {
+        self.reach.check(url)?;
+        match may_be_a_guildhall(url) && url.origin() != self.server {
+            true => Err(Failure::InsecureAddress),
+            false => Ok(()),
+        }
     }
 
     /// The whole answer to one request.
@@ -105,7 +117,7 @@ impl Talk {
     /// The same, and what happened where there is none.
     async fn answer(&self, request: Request<Bytes>) -> Result<Response<Vec<u8>>, Unanswered> {
         let url = Url::parse(&request.uri().to_string()).map_err(|_| Failure::InsecureAddress)?;
-        self.reach.check(&url)?;
+        self.require_allowed(&url)?;
         let asking = async {
             let answer = self.outgoing.once(request).await?;
             let (head, body) = answer.into_parts();

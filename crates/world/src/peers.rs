@@ -37,6 +37,9 @@ pub enum PeerWord {
     Browser,
     /// A process below the server that belongs to no agent holds the socket.
     Stray,
+    /// The connection came to the listener for agents, where nobody is known but by a token; with
+    /// the agent whose process holds the socket, where the kernel named one.
+    AgentListener(Option<AgentId>),
     /// The kernel was asked and named nobody: no such socket, one that was closed already
     /// (its inode is 0), one that no process holds while agents run, or no answer at all.
     Unknown,
@@ -55,6 +58,8 @@ pub enum Peers {
     Off,
     /// A script, for tests that need a peer of another user.
     Scripted(Script),
+    /// These, for connections to the listener for agents: see [`PeerWord::AgentListener`].
+    AgentListener(Box<Self>),
 }
 
 /// Words by source address; an address that is not listed belongs to our own user. Clones
@@ -98,6 +103,20 @@ impl Peers {
     ///
     /// Source: contract 1.4, "The peer check".
     pub fn look_up(&self, peer: SocketAddr, local: SocketAddr) -> PeerWord {
+        // First, so that no address that a connection comes from leads around it.
+        if let Self::AgentListener(peers) = self {
+            return match peers.look_up(peer, local) {
+                PeerWord::Agent(agent) => PeerWord::AgentListener(Some(agent)),
+                // Pages are refused everywhere.
+                word @ (PeerWord::Browser | PeerWord::Stray) => word,
+                PeerWord::AgentListener(_)
+                | PeerWord::User { .. }
+                | PeerWord::InDoubt { .. }
+                | PeerWord::Unknown
+                | PeerWord::NotAsked
+                | PeerWord::Elsewhere => PeerWord::AgentListener(None),
+            };
+        }
         if !is_loopback(peer) {
             return PeerWord::Elsewhere;
         }
@@ -105,6 +124,7 @@ impl Peers {
             Self::Kernel(trees) => placed(ask_kernel(peer, local), trees),
             Self::Off => PeerWord::NotAsked,
             Self::Scripted(script) => script.word(peer.ip().to_canonical()),
+            Self::AgentListener(_) => PeerWord::AgentListener(None),
         }
     }
 }
@@ -303,6 +323,16 @@ mod tests {
         let elsewhere = "192.0.2.7:5000".parse().unwrap();
         let here = "192.0.2.1:4747".parse().unwrap();
         assert_eq!(peers.look_up(elsewhere, here), PeerWord::Elsewhere);
+    }
+
+    #[test]
+    fn at_the_listener_for_agents_no_address_leads_around_the_token() {
+        let peers = Peers::AgentListener(Box::new(Peers::Off));
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 4000));
+        for peer in ["127.0.0.1:5000", "192.0.2.7:5000", "[2001:db8::7]:5000"] {
+            let word = peers.look_up(peer.parse().unwrap(), here);
+            assert_eq!(word, PeerWord::AgentListener(None), "{peer}");
+        }
     }
 
     #[test]

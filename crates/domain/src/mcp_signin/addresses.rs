@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
 
 use super::Failure;
+use crate::ports::Reserved;
 
 /// How far a sign-in may reach: as far as the tool server itself is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +56,13 @@ impl Reach {
             false => Err(Failure::InsecureAddress),
         }
     }
+}
+
+/// Whether a guildhall of this computer may listen at an address: there a request of the server
+/// would count as the owner's, so nobody else may send it there.
+pub fn may_be_a_guildhall(url: &Url) -> bool {
+    let port = url.port_or_known_default();
+    is_loopback_host(url) && port.is_some_and(|port| Reserved::default().contains(port))
 }
 
 /// Whether a host is this computer by its very name.

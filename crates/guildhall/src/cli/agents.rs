@@ -74,6 +74,9 @@ pub(crate) struct Update {
     name: Option<String>,
     #[command(flatten)]
     traits: Traits,
+    /// Whether it is kept from the server's ports and files, from its next start on
+    #[arg(long, value_name = "BOOL")]
+    enclosed: Option<bool>,
     #[command(flatten)]
     if_match: IfMatch,
 }
@@ -138,6 +141,7 @@ const AGENT: View = View {
         ("Permission mode", Cell::At("/permissionMode")),
         ("Model", Cell::At("/model")),
         ("Effort", Cell::At("/effort")),
+        ("Enclosed", Cell::At("/enclosed")),
         ("Process", Cell::At("/liveProcess")),
         ("Author", Cell::At("/authorId")),
         ("Created", Cell::At("/createdAt")),
@@ -160,6 +164,9 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let mut body = traits(&ask.traits);
             if let Some(name) = ask.name {
                 body["name"] = name.into();
+            }
+            if let Some(enclosed) = ask.enclosed {
+                body["enclosed"] = enclosed.into();
             }
             let body = changes(body, "agents update")?;
             let target = target(desk, &ask.agent).await?;

@@ -22,6 +22,7 @@ mod content;
 mod desk;
 mod diff;
 mod directories;
+mod doctor;
 mod documents;
 mod downloads;
 mod entries;
@@ -64,6 +65,7 @@ use std::process::ExitCode;
 use args::{Common, Nothing, Noun, Single};
 use clap::Subcommand;
 use desk::Desk;
+pub(crate) use doctor::Doctor;
 pub(crate) use documents::{Completions, Man};
 use failures::Failure;
 
@@ -180,12 +182,21 @@ pub(crate) enum Command {
 /// Runs one command to its end.
 pub(crate) fn run(command: Command) -> ExitCode {
     let as_json = command.common().printing.json || command.common().printing.jsonl;
-    let outcome = tokio::runtime::Builder::new_current_thread()
+    end(wait_for(command.run()), as_json)
+}
+
+/// Says what this computer has for a server.
+pub(crate) fn doctor(ask: Doctor) -> ExitCode {
+    let as_json = ask.printing.json || ask.printing.jsonl;
+    end(wait_for(doctor::run(ask)), as_json)
+}
+
+fn wait_for(running: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(Failure::Io)
-        .and_then(|runtime| runtime.block_on(command.run()));
-    end(outcome, as_json)
+        .and_then(|runtime| runtime.block_on(running))
 }
 
 /// Prints the completions of `commands` for a shell.

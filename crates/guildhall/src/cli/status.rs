@@ -1,5 +1,7 @@
 //! `guildhall status`.
 
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand};
 use http::Method;
 use serde_json::Value;
@@ -40,6 +42,7 @@ const STATUS: View = View {
         ("Store", Cell::At("/checks/store")),
         ("Disk", Cell::At("/checks/disk")),
         ("Tasks", Cell::At("/checks/tasks")),
+        ("Enclosure", Cell::Of(enclosure)),
         ("Version", Cell::At("/version")),
         ("Mode", Cell::At("/mode")),
         ("Peer check", Cell::At("/peerCheck")),
@@ -69,6 +72,7 @@ const READY: View = View {
         ("Store", Cell::At("/checks/store")),
         ("Disk", Cell::At("/checks/disk")),
         ("Tasks", Cell::At("/checks/tasks")),
+        ("Enclosure", Cell::Of(enclosure)),
     ],
 };
 
@@ -113,4 +117,18 @@ async fn readiness(desk: &Desk) -> Result<Answer, Failure> {
 
 async fn about(desk: &Desk, path: &str) -> Result<Answer, Failure> {
     desk.client.ask(Method::GET, path, Load::default()).await
+}
+
+/// What agents are not kept from; `ok` when that is nothing.
+fn enclosure(status: &Value) -> String {
+    let checks = status["checks"]["enclosure"].as_object();
+    let checks = checks.into_iter().flat_map(serde_json::Map::values);
+    let problems: BTreeSet<&str> = checks
+        .filter_map(Value::as_str)
+        .filter(|check| *check != "ok")
+        .collect();
+    match problems.is_empty() {
+        true => "ok".to_owned(),
+        false => problems.into_iter().collect::<Vec<_>>().join(" "),
+    }
 }

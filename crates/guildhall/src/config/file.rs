@@ -20,6 +20,7 @@ pub(super) struct File {
     pub(super) browser: BrowserTable,
     pub(super) metrics: MetricsTable,
     pub(super) limits: LimitsTable,
+    agents: toml::Table,
     cloud: toml::Table,
     files: toml::Table,
     rooms: toml::Table,
@@ -31,6 +32,7 @@ pub(super) struct File {
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub(super) struct ServerTable {
     pub(super) bind: Option<SocketAddr>,
+    pub(super) reserved_ports: Option<String>,
     allowed_hosts: Option<toml::Value>,
     allowed_origins: Option<toml::Value>,
 }
@@ -108,6 +110,7 @@ impl File {
     /// The settings that the file names.
     pub(super) fn settings(&self) -> Result<Configured, ConfigError> {
         let tables = [
+            ("agents", self.agents.clone()),
             ("browser", self.browser.settings()),
             ("cloud", self.cloud.clone()),
             ("files", self.files.clone()),

@@ -220,7 +220,7 @@ pub(crate) fn turn(house: &House, session: &str, lines: &[&str]) {
 pub(crate) fn bridges(house: &House) -> Vec<(u32, String)> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let url = format!("GUILDHALL_URL={}", house.server.url);
+    let url = format!("GUILDHALL_URL={}", house.server.agent_url());
     let found = numbers.filter_map(|pid| {
         let proc = Path::new("/proc").join(pid.to_string());
         let words = fs::read(proc.join("cmdline")).ok()?;

@@ -21,6 +21,9 @@ const REFUSED: &[u16] = &[401, 403];
 const MALFORMED: &[u16] = &[400, 401, 403];
 /// Nobody listens there.
 const NO_DOOR: &[u16] = &[0, 401, 403];
+/// These, where what only people use is not there.
+const REFUSED_OR_NO_ROUTE: &[u16] = &[401, 403, 404, 405];
+const MALFORMED_OR_NO_ROUTE: &[u16] = &[400, 401, 403, 404, 405];
 
 /// A way in, its name before, and what the server may answer to it.
 type Entry = (&'static str, Way, &'static [u16]);
@@ -168,21 +171,29 @@ pub(crate) const WAYS: &[Entry] = &[
     ),
 ];
 
+/// Without the enclosure, which keeps them from connecting at all: this is what stands behind it.
+pub(crate) const BARE: &str = "[agents]\nenclosure = \"off\"\n";
+/// With all parts of it; else no agent starts.
+pub(crate) const ENCLOSED: &str = "[agents]\nenclosure = \"required\"\n";
+
 #[test]
 fn nothing_an_agent_shows_lets_it_decide_or_take_what_would_let_it() {
-    let t = Workspace::open("hostile-shows");
+    let t = Workspace::open_configured("hostile-shows", BARE);
     try_all(&t, |(_, way, _)| matches!(way, Shows(_)));
 }
 
 #[test]
 fn no_connection_an_agent_makes_lets_it_decide_or_take_what_would_let_it() {
-    let t = Workspace::open("hostile-connects");
+    let t = Workspace::open_configured("hostile-connects", BARE);
     try_all(&t, |(_, way, _)| !matches!(way, Shows(_)));
 }
 
 #[test]
 fn where_people_sign_in_the_secrets_of_the_data_folder_open_nothing_to_an_agent() {
-    let mut t = Workspace::open_with("hostile-login", &[("GUILDHALL_AUTH", "login")]);
+    let mut t = Workspace::open_configured(
+        "hostile-login",
+        &format!("{BARE}[auth]\nmode = \"login\"\n"),
+    );
     let code = fs::read_to_string(t.data_dir().join("setup-code")).unwrap();
     let first = json!({"email": "ada@example.org", "displayName": "Ada",
         "password": "correct horse battery", "setupCode": code.trim()});
@@ -204,12 +215,48 @@ fn discovered(t: &Workspace) -> String {
         .to_owned()
 }
 
-#[expect(clippy::print_stdout, reason = "the ways that were tried are listed")]
+/// In the enclosure none of them even begins.
+#[test]
+fn an_enclosed_agent_connects_to_the_main_listener_in_no_way() {
+    let t = Workspace::open_configured("hostile-enclosed", ENCLOSED);
+    // The command line says that no server answers.
+    let out_of_reach = |way: &Way| match way {
+        CommandLine(_) => &[500][..],
+        _ => &[0][..],
+    };
+    try_at(&t, &t.server.url, |_| true, |(_, way, _)| out_of_reach(way));
+}
+
+/// What they can connect to is a listener at which nobody is known but by a token, and which has
+/// nothing that only people use.
+#[test]
+fn at_the_listener_for_agents_no_way_decides_or_takes_what_would_let_it() {
+    let t = Workspace::open_configured("hostile-agents", ENCLOSED);
+    // What the process does beside that makes no difference there.
+    let is_tried = |(_, way, _): &Entry| matches!(*way, Shows(_) | HandedOn | Hidden(&[]));
+    let allowed = |(_, _, at_main): &Entry| match *at_main == MALFORMED {
+        true => MALFORMED_OR_NO_ROUTE,
+        false => REFUSED_OR_NO_ROUTE,
+    };
+    try_at(&t, &t.server.agent_url(), is_tried, allowed);
+}
+
 fn try_all(t: &Workspace, wanted: impl Fn(&Entry) -> bool) {
-    let stage = Stage::set(t);
+    try_at(t, &t.server.url, wanted, |(_, _, allowed)| allowed);
+}
+
+#[expect(clippy::print_stdout, reason = "the ways that were tried are listed")]
+fn try_at(
+    t: &Workspace,
+    url: &str,
+    wanted: impl Fn(&Entry) -> bool,
+    allowed: impl Fn(&Entry) -> &'static [u16],
+) {
+    let stage = Stage::set(t, url);
     let (before, glance) = (stage.picture(), stage.glance());
     let mut turns = 0;
-    for (at, (name, _, allowed)) in WAYS.iter().enumerate().filter(|(_, way)| wanted(way)) {
+    for (at, entry) in WAYS.iter().enumerate().filter(|(_, entry)| wanted(entry)) {
+        let (name, allowed) = (entry.0, allowed(entry));
         turns += 1;
         let run = json!({"command": intruder::command(at)});
         t.send(&stage.own, &[&format!("#call run_command {run}")]);
@@ -247,7 +294,8 @@ const TOUCH: &str = r#"#call run_command {"command":["touch","fell"]}"#;
 const FORM: &str = r#"#ask {"type":"object","properties":{"way":{"type":"string"}}}"#;
 
 impl<'a> Stage<'a> {
-    fn set(t: &'a Workspace) -> Self {
+    /// With orders for the listener at this address.
+    fn set(t: &'a Workspace, url: &str) -> Self {
         let folder = t.folder.with_file_name("other");
         fs::create_dir_all(&folder).unwrap();
         let own = t.unattended();
@@ -282,7 +330,8 @@ impl<'a> Stage<'a> {
         let mine = mint(&format!("/api/agents/{ada}/tokens"))["token"].clone();
         let others = mint(&format!("/api/agents/{bob}/tokens"))["token"].clone();
         let key = mint("/api/auth/keys")["key"].clone();
-        let orders = json!({"port": t.server.port().to_string(), "url": t.server.url,
+        let port = url.rsplit(':').next();
+        let orders = json!({"port": port, "url": url,
             "data": t.data_dir(), "binary": env!("CARGO_BIN_EXE_guildhall"), "own": mine,
             "other": others, "key": key, "local": discovered(t), "requests": stage.requests});
         intruder::instruct(&t.folder, &orders);

@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use guildhall_world::{
+    enclosure::Enclosure,
     keeper::{KeeperCommand, SUBCOMMAND},
     mcp::{
         Address, Asking, Bearer, Connected, Elicited, Greeting, Hooks, Target, connect, settled,
@@ -100,6 +101,7 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
             program: env!("CARGO_BIN_EXE_guildhall").into(),
             args: vec![SUBCOMMAND.into()],
         },
+        enclosure: Enclosure::off(),
         agent: None,
         trees: Default::default(),
     };
@@ -144,7 +146,7 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
     let told = t.messages(&session).last().unwrap().to_string();
     assert!(told.contains("Ada"), "{told}");
 
-    let token = format!("Bearer {}", bridge_token(&t.server.url, "stdio"));
+    let token = format!("Bearer {}", bridge_token(&t.server.agent_url(), "stdio"));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for (name, _, target) in servers {
         let direct = runtime.block_on(directly(&t, target));

@@ -249,7 +249,10 @@ fn a_servers_question_ends_with_the_turn_and_is_not_waited_for_any_more() {
     bench.t.send(&bench.session, &[form]);
     bench.turns += 1;
     let own = bench.t.ask(&bench.session);
-    let shown = format!("Bearer {}", bridge_token(&bench.t.server.url, "notes"));
+    let shown = format!(
+        "Bearer {}",
+        bridge_token(&bench.t.server.agent_url(), "notes")
+    );
     let port = bench.t.server.port();
     let calling = std::thread::spawn(move || {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",

@@ -11,6 +11,7 @@ use guildhall_domain::ids::AgentId;
 use guildhall_testkit::{Caller, Options, TestHall};
 use guildhall_world::{
     acp::{Ended, Launch, launch},
+    enclosure::Enclosure,
     keeper::KeeperCommand,
 };
 use serde_json::Value;
@@ -43,6 +44,7 @@ fn shell(t: &TestHall, agent: Option<&Caller>, script: &str) -> Launch {
             program: BINARY.into(),
             args: KeeperCommand::own().args,
         },
+        enclosure: Enclosure::off(),
         agent: agent.map(|agent| AgentId::parse(agent.agent()).unwrap()),
         trees: t.hall().process_trees().clone(),
     }

@@ -97,7 +97,7 @@ fn an_agent_sees_the_listed_variables_of_the_server_and_no_other() {
         .collect();
     assert!(!text.contains("canary"), "{text}");
     assert_eq!(variables["LC_TIME"], "C");
-    assert_eq!(variables["GUILDHALL_URL"], t.server.url);
+    assert_eq!(variables["GUILDHALL_URL"], t.server.agent_url());
     assert!(variables["GUILDHALL_AGENT_TOKEN"].starts_with("gha_"));
     let listed = [
         "HOME PATH USER LOGNAME SHELL LANG TZ TERM TMPDIR SSL_CERT_FILE SSL_CERT_DIR",
@@ -149,10 +149,11 @@ fn an_agent_that_kills_its_keeper_ends_itself_and_decides_nothing() {
     let kill = "read -r _ _ _ keeper _ < /proc/$PPID/stat; kill -9 $keeper; sleep 600";
     t.send(&session, &[&command(&["sh", "-c", kill])]);
     assert_eq!(t.turn_ended(&session, 2)["outcome"], "interrupted");
+    let mark = format!("GUILDHALL_URL={}\0", t.server.agent_url());
     let carriers = || {
         below(1).into_iter().filter(|pid| {
             let its = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            String::from_utf8_lossy(&its).contains(&format!("GUILDHALL_URL={}\0", t.server.url))
+            String::from_utf8_lossy(&its).contains(&mark)
         })
     };
     until("they are gone", AFTERLIFE, || carriers().next().is_none());

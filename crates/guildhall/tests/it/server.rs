@@ -137,6 +137,13 @@ impl Server {
         self.data_dir.join("run").join("server.json")
     }
 
+    /// Where agents reach it.
+    pub(crate) fn agent_url(&self) -> String {
+        let told = std::fs::read(self.discovery_file()).unwrap();
+        let told: Value = serde_json::from_slice(&told).unwrap();
+        told["agentUrl"].as_str().unwrap().to_owned()
+    }
+
     /// One request that must be answered.
     pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         let shown = self.authorization.as_deref();

@@ -16,6 +16,8 @@ use crate::server::{Server, line_of};
 
 /// How long an event may be waited for before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A free port of this computer alone.
+const ANY: &str = "127.0.0.1:0";
 
 /// A server, its data, and a folder for agents.
 pub(crate) struct Workspace {
@@ -37,24 +39,29 @@ impl Workspace {
 
     /// The same with further variables for the server.
     pub(crate) fn open_with(what: &str, env: &[(&str, &str)]) -> Self {
-        Self::open_in(Scratch::new(what), env)
+        Self::open_in(Scratch::new(what), ANY, env)
     }
 
     /// The same with a configuration file.
     pub(crate) fn open_configured(what: &str, configuration: &str) -> Self {
+        Self::open_bound(what, configuration, ANY)
+    }
+
+    /// The same, listening there.
+    pub(crate) fn open_bound(what: &str, configuration: &str, bind: &str) -> Self {
         let scratch = Scratch::new(what);
         let data = scratch.path().join("data");
         fs::create_dir_all(&data).unwrap();
         fs::write(data.join("guildhall.toml"), configuration).unwrap();
-        Self::open_in(scratch, &[])
+        Self::open_in(scratch, bind, &[])
     }
 
-    fn open_in(scratch: Scratch, env: &[(&str, &str)]) -> Self {
+    fn open_in(scratch: Scratch, bind: &str, env: &[(&str, &str)]) -> Self {
         let folder = scratch.path().join("work");
         let home = scratch.path().join("home");
         fs::create_dir_all(&folder).unwrap();
         fs::create_dir_all(&home).unwrap();
-        let server = start(&scratch, &home, env);
+        let server = start(&scratch, &home, bind, env);
         Self {
             server,
             folder,
@@ -102,7 +109,7 @@ impl Workspace {
     pub(crate) fn crash(self) -> Self {
         self.server.kill();
         let server = match &self.bare {
-            None => start(&self.scratch, &self.home, &[]),
+            None => start(&self.scratch, &self.home, ANY, &[]),
             Some(env) => start_bare(&self.scratch, env),
         };
         Self { server, ..self }
@@ -280,7 +287,7 @@ fn start_bare(scratch: &Scratch, env: &[(String, String)]) -> Server {
     Server::start_bare(&scratch.path().join("data"), &env)
 }
 
-fn start(scratch: &Scratch, home: &Path, env: &[(&str, &str)]) -> Server {
+fn start(scratch: &Scratch, home: &Path, bind: &str, env: &[(&str, &str)]) -> Server {
     let data = scratch.path().join("data");
     let home = home.to_str().unwrap();
     let env = [
@@ -291,7 +298,7 @@ fn start(scratch: &Scratch, home: &Path, env: &[(&str, &str)]) -> Server {
         env,
     ]
     .concat();
-    Server::start_in(&data, &env)
+    Server::start_as(&data, &["--bind", bind], &env, None)
 }
 
 /// Waits until something is so, by looking again and again.

@@ -43,6 +43,7 @@ pub(super) async fn start(hall: Hall, mode: Mode, viewport: Viewport) -> Begun {
         env: environment::of_browser(&launching.environment),
         is_unsandboxed: how.is_unsandboxed,
         walled_port: how.walled_port,
+        enclosure: hall.enclosure_of_browser().await,
         keeper: launching.keeper.clone(),
         trees: hall.inner.trees.clone(),
     })

@@ -200,7 +200,9 @@ impl Hall {
         (found, bearer): (Option<Found>, Option<String>),
     ) -> Result<Option<Target>, Fault> {
         Ok(match (connection, found) {
-            (Connection::Stdio(stdio), Some(found)) => Some(self.process(agent, stdio, found)),
+            (Connection::Stdio(stdio), Some(found)) => {
+                Some(self.process(agent, stdio, found).await?)
+            }
             (Connection::Stdio(_), None) => None,
             (Connection::Http(remote), _) => {
                 Some(Target::Http(self.address(remote, bearer).await?))
@@ -209,11 +211,12 @@ impl Hall {
         })
     }
 
-    fn process(&self, agent: &Agent, stdio: &Stdio, found: Found) -> Target {
+    async fn process(&self, agent: &Agent, stdio: &Stdio, found: Found) -> Result<Target, Fault> {
+        let enclosure = self.enclosure(Some(agent.id)).await?;
         let own = revealed(&stdio.env);
         let of_agent = self.environment_of(agent).into_iter();
         let kept = of_agent.filter(|(name, _)| !own.iter().any(|(other, _)| other == name));
-        Target::Stdio {
+        Ok(Target::Stdio {
             // The very file that was looked at, called as whoever follows the link calls it.
             program: found.program.executable_path.into(),
             name: Some(found.place),
@@ -221,9 +224,10 @@ impl Hall {
             env: kept.chain(own.iter().cloned()).collect(),
             cwd: PathBuf::from(&agent.cwd),
             keeper: self.inner.launching.keeper.clone(),
+            enclosure,
             agent: Some(agent.id),
             trees: self.inner.trees.clone(),
-        }
+        })
     }
 
     async fn address(&self, remote: &Remote, bearer: Option<String>) -> Result<Address, Fault> {

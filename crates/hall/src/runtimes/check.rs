@@ -81,7 +81,8 @@ impl Hall {
             EmptyFolder::new().map_err(|error| format!("No folder to try it in: {error}"))?;
         let cwd = folder.path().to_owned();
         let at = (cwd.to_str().unwrap_or_default(), None, None);
-        let launch = self.launch(profile, &place.path, at);
+        let launch = self.launch(profile, &place.path, at).await;
+        let launch = launch.map_err(|fault| sentence(&fault.to_string()))?;
         let (link, heard, running) = launch_it(launch).await?;
         self.tasks().spawn("runtime check", self.now(), async move {
             // How it ended is told by the answer it did not give.

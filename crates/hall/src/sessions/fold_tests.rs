@@ -40,6 +40,7 @@ fn begin(tx: &mut Tx<'_>) -> Result<()> {
         permission_mode: String::new(),
         model: String::new(),
         effort: String::new(),
+        enclosed: true,
         state: AgentState::Ready,
         live_process: false,
         created_at: NOW,

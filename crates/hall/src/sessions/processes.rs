@@ -65,6 +65,8 @@ struct Seats {
     /// Commands that were reported before their session had its seat, by the agent's id of it: an
     /// agent may report them in the same breath in which it opens the session.
     early: HashMap<String, Vec<AgentCommand>>,
+    /// Whether it was said, or need not be said, that programs get no rights of other users here.
+    has_privileges_notice: bool,
 }
 
 impl Seats {
@@ -118,6 +120,12 @@ impl Process {
     /// Whether no other session took a seat after this one.
     pub(super) fn is_newest(&self, session: SessionId) -> bool {
         lock(&self.seats).newest == Some(session)
+    }
+
+    /// Whether it is to be said, once for each process, that programs of an enclosed agent get no
+    /// rights of other users.
+    pub(super) fn claim_privileges_notice(&self) -> bool {
+        !std::mem::replace(&mut lock(&self.seats).has_privileges_notice, true)
     }
 
     /// Whether it may be given turns: its end did not begin.
@@ -306,12 +314,15 @@ impl Hall {
                 return living.tell(Err("the agent's token could not be stored".to_owned()));
             }
         };
-        let launched = match self.launch_of(&agent, &secret.reveal()) {
-            Ok(launch) => acp::launch(launch).await.map_err(|error| error.to_string()),
+        let seats = Arc::<Mutex<Seats>>::default();
+        let launched = match self.launch_of(&agent, &secret.reveal()).await {
+            Ok(launch) => {
+                lock(&seats).has_privileges_notice = launch.enclosure.is_off();
+                acp::launch(launch).await.map_err(|error| error.to_string())
+            }
             Err(why) => Err(why),
         };
         let (tell_end, ended) = watch::channel(None);
-        let seats = Arc::<Mutex<Seats>>::default();
         let end = match launched {
             Ok(launched) => {
                 let kept = (ended, Arc::clone(&seats));
@@ -434,7 +445,7 @@ impl Hall {
     }
 
     /// How the agent's process is started.
-    fn launch_of(&self, agent: &Agent, token: &str) -> Result<Launch, String> {
+    async fn launch_of(&self, agent: &Agent, token: &str) -> Result<Launch, String> {
         let registry = self.runtimes();
         let profile = registry
             .find(&agent.runtime)
@@ -442,11 +453,9 @@ impl Hall {
         let place = registry
             .place(&agent.runtime)
             .ok_or_else(|| profile.missing())?;
-        Ok(self.launch(
-            profile,
-            &place.path,
-            (&agent.cwd, Some(agent.id), Some(token)),
-        ))
+        let at = (&*agent.cwd, Some(agent.id), Some(token));
+        let launch = self.launch(profile, &place.path, at).await;
+        launch.map_err(|fault| fault.to_string())
     }
 }
 

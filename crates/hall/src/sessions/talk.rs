@@ -2,6 +2,7 @@
 //! before a person, and whatever ends it is carried out.
 
 mod modes;
+mod rights;
 
 use std::{
     collections::HashMap,
@@ -245,6 +246,7 @@ impl Talk {
         let Some(call) = self.answer.join(patch).cloned() else {
             return Ok(());
         };
+        self.tell_of_rights(&call).await?;
         let is_asked = self
             .parked
             .values()

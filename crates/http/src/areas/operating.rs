@@ -10,7 +10,7 @@ use guildhall_domain::callers::Owner;
 use guildhall_hall::callers::bearer_token;
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    health::{Alive, Checks, Health, Readiness, Ready},
+    health::{Alive, Checks, EnclosureChecks, Health, Readiness, Ready},
 };
 use sha2::{Digest, Sha256};
 
@@ -64,6 +64,7 @@ pub async fn ready(
         (false, true) => Readiness::Ready,
         (false, false) => Readiness::Degraded,
     };
+    let enclosure = hall.enclosure_checks().await;
     let told = |check: Result<(), String>| match check {
         Ok(()) => "ok".to_owned(),
         Err(why) if owner.is_ok() => why,
@@ -73,6 +74,12 @@ pub async fn ready(
         store: told(store),
         disk: told(disk),
         tasks: told(tasks),
+        enclosure: EnclosureChecks {
+            ports: told(enclosure.ports),
+            files: told(enclosure.files),
+            scopes: told(enclosure.scopes),
+            calls: told(enclosure.calls),
+        },
     };
     let code = match status {
         Readiness::Ready => StatusCode::OK,

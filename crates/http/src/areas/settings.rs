@@ -24,7 +24,7 @@ pub async fn get(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<Tagge
     request_body = ChangeSettings,
     responses((status = 200, body = Settings),
         (status = 400, description = "UNKNOWN_SETTING, VALIDATION_FAILED", body = ErrorEnvelope),
-        (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
+        (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY, AGENT_CANNOT_DECIDE", body = ErrorEnvelope),
         (status = 409, description = "SETTING_FIXED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("owner"))))]
 pub async fn change(

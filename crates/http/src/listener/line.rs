@@ -90,6 +90,7 @@ impl Line {
             | PeerWord::Agent(_)
             | PeerWord::Browser
             | PeerWord::Stray
+            | PeerWord::AgentListener(_)
                 // While our end is connected nobody else can have had the peer's address pair;
                 // after a reset the word may be about a stranger who took it over.
                 if self.stream.peer_addr().is_err() =>

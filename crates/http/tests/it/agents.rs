@@ -23,7 +23,7 @@ async fn a_registered_agent_has_a_row_an_author_a_handle_and_a_seat_in_team() {
     let expected = json!({
         "id": made["id"], "authorId": made["authorId"], "handle": "ada-l", "name": "Ada L.",
         "description": "", "runtime": "rehearsal", "cwd": cwd, "responseMode": "engaged",
-        "permissionMode": "default", "model": "", "effort": "", "state": "ready",
+        "permissionMode": "default", "model": "", "effort": "", "enclosed": true, "state": "ready",
         "liveProcess": false, "createdAt": now, "updatedAt": now,
     });
     assert_eq!(made, expected);

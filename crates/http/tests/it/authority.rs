@@ -309,6 +309,85 @@ async fn in_mode_local_the_table_holds_without_people_and_accounts() {
     assert_eq!(untouched(&t.rows()), untouched(&before));
 }
 
+/// Every row at the listener for agents, in both modes: what any caller may ask is there for an
+/// agent's token alone, what is told to anybody tells everybody that they are nobody, and what
+/// only people use is not there.
+async fn only_agents_are_known_at_their_listener(t: &TestHall, people: &[Caller]) {
+    let things = Things::of(t).await;
+    let live_agent = KINDS.iter().position(|kind| *kind == "live agent").unwrap();
+    let ada = t.at_agent_listener(&things.ada);
+    let others: Vec<_> = people.iter().map(|one| t.at_agent_listener(one)).collect();
+    let before = t.rows();
+    let mut wrong = Vec::new();
+    for row in rows() {
+        let operation = &things.document["paths"][row.path][row.method.to_lowercase()];
+        let is_open = row.gate == "open" && row.method == "GET" && operation.is_object();
+        let not_there = "404 NOT_FOUND";
+        let (to_ada, to_others) = match row.gate {
+            "caller" => (row.cells[live_agent], "401 AGENT_IDENTITY_UNVERIFIED"),
+            "agent" => (row.cells[live_agent], "401 AGENT_TOKEN_REQUIRED"),
+            _ if is_open => (row.cells[live_agent], row.cells[live_agent]),
+            _ => (not_there, not_there),
+        };
+        let mut check = async |caller: &Caller, expected: &str| {
+            let found = things.answer(&row, caller).await;
+            // Where another method of the path is there, this one is not allowed.
+            let is_not_there = ["404", "405 METHOD_NOT_ALLOWED"].contains(&found.as_str());
+            if found != expected && !(is_not_there && expected == not_there) {
+                let (method, path) = (row.method, row.path);
+                wrong.push(format!("{method} {path}: {expected}, not {found}"));
+            }
+        };
+        check(&ada, to_ada).await;
+        for other in &others {
+            check(other, to_others).await;
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    for other in &others {
+        let who = other.get("/api/auth/whoami").await.ok(200);
+        assert_eq!(who["caller"], Value::Null);
+    }
+    assert_eq!(untouched(&t.rows()), untouched(&before));
+}
+
+#[tokio::test]
+async fn at_the_listener_for_agents_no_credential_makes_a_person() {
+    let t = TestHall::open_login().await;
+    let key = t.key(&t.owner(), "table").await;
+    let people = [
+        t.nobody(),
+        t.owner(),
+        t.owner().with_key(&key),
+        t.person("Pia").await,
+        t.unverifiable(),
+        t.elsewhere(&t.owner()),
+    ];
+    only_agents_are_known_at_their_listener(&t, &people).await;
+}
+
+#[tokio::test]
+async fn at_the_listener_for_agents_nobody_is_the_owner_in_mode_local_either() {
+    let t = TestHall::open().await;
+    let key = t.key(&t.owner(), "table").await;
+    let people = [t.owner(), t.stranger().with_key(&key), t.nobody_knows()];
+    only_agents_are_known_at_their_listener(&t, &people).await;
+}
+
+#[tokio::test]
+async fn at_the_listener_for_agents_a_process_is_nobody_without_its_own_token() {
+    let t = TestHall::open().await;
+    let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
+    let process = t.at_agent_listener(&t.process_of(&ada));
+    let refused = async |caller: Caller| {
+        let answer = caller.get("/api/rooms").await;
+        answer.refused(401, "AGENT_IDENTITY_UNVERIFIED");
+    };
+    refused(process.clone()).await;
+    refused(process.clone().showing(bob.token())).await;
+    process.showing(ada.token()).get("/api/rooms").await.ok(200);
+}
+
 #[tokio::test]
 async fn whom_the_kernel_does_not_know_is_nobody_even_with_a_live_token() {
     let t = TestHall::open().await;

@@ -46,6 +46,7 @@ mod connector_tools;
 mod consent;
 mod dev_servers;
 mod directories;
+mod enclosure;
 mod entries;
 mod envelope;
 mod export;

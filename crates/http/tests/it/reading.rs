@@ -149,12 +149,22 @@ async fn reading_changes_nothing_and_says_where_it_read() {
 #[tokio::test]
 async fn health_and_readiness_say_what_runs_and_details_only_to_the_owner() {
     let mut t = TestHall::open().await;
-    for caller in [t.owner(), t.stranger(), t.unverifiable()] {
+    let owners = "Agents on this computer are not enclosed: agents.enclosure is off.";
+    let callers = [
+        (t.owner(), owners),
+        (t.stranger(), "not ok"),
+        (t.unverifiable(), "not ok"),
+    ];
+    for (caller, enclosure) in callers {
         assert_eq!(
             caller.get("/healthz").await.ok(200),
             json!({"status": "ok"})
         );
-        let checks = json!({"store": "ok", "disk": "ok", "tasks": "ok"});
+        let checks = json!({
+            "store": "ok", "disk": "ok", "tasks": "ok", "enclosure": {
+                "ports": enclosure, "files": enclosure, "scopes": enclosure, "calls": enclosure,
+            },
+        });
         let ready = json!({"status": "ready", "checks": checks});
         assert_eq!(caller.get("/readyz").await.ok(200), ready);
     }

@@ -25,6 +25,7 @@ fn agent() -> Agent {
         permission_mode: String::new(),
         model: String::new(),
         effort: String::new(),
+        enclosed: true,
         state: AgentState::Ready,
         live_process: false,
         created_at: Moment::from_millis(0),

@@ -90,6 +90,7 @@ fn fill(tx: &mut Tx<'_>) -> Result<()> {
         permission_mode: "default".to_owned(),
         model: String::new(),
         effort: String::new(),
+        enclosed: true,
         state: AgentState::Ready,
         live_process: false,
         created_at: at(0),

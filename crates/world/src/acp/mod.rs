@@ -34,7 +34,7 @@ pub use self::{
     process::{Running, launch},
     reply::Reply,
 };
-use crate::{keeper::KeeperCommand, process_tree::ProcessTrees};
+use crate::{enclosure::Enclosure, keeper::KeeperCommand, process_tree::ProcessTrees};
 
 /// How many things an agent said may wait for whoever listens; then it waits itself.
 pub const SAID_MAX: usize = 16;
@@ -52,6 +52,8 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     /// The program it is kept by.
     pub keeper: KeeperCommand,
+    /// What it is kept from.
+    pub enclosure: Enclosure,
     /// The agent everything below the keeper counts as; `None` for a check of a runtime, whose
     /// processes then count as nobody.
     pub agent: Option<AgentId>,
@@ -355,6 +357,7 @@ mod tests {
             cwd: "/work".into(),
             env: secret("API_KEY"),
             keeper: KeeperCommand::own(),
+            enclosure: Enclosure::off(),
             agent: None,
             trees: ProcessTrees::default(),
         };

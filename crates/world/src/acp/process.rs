@@ -82,6 +82,7 @@ pub async fn launch(
         cwd: &launch.cwd,
         env: &launch.env,
         keeper: &launch.keeper,
+        enclosure: &launch.enclosure,
         whose: launch.agent.into(),
         trees: &launch.trees,
         mark: token.map(|(name, value)| format!("{name}={value}")),

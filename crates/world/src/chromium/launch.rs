@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::{Chromium, Ended, Happenings, Running, connect, talk};
 use crate::{
+    enclosure::Enclosure,
     ids,
     keeper::KeeperCommand,
     kept::{KeptProcess, Pipes, Start},
@@ -44,6 +45,8 @@ pub struct Launch {
     pub is_unsandboxed: bool,
     /// A port that nothing in it reaches, whatever name or address stands before it.
     pub walled_port: Option<u16>,
+    /// What it is kept from, see [`Enclosure::of_browser`].
+    pub enclosure: Enclosure,
     /// What keeps it.
     pub keeper: KeeperCommand,
     /// Where its connections are known by.
@@ -69,6 +72,7 @@ pub async fn launch(launch: &Launch) -> io::Result<(Chromium, Happenings, Runnin
         cwd: Path::new("/"),
         env: &env,
         keeper: &launch.keeper,
+        enclosure: &launch.enclosure,
         whose: Whose::Browser,
         trees: &launch.trees,
         mark: Some(format!("{MARK}={secret}")),

@@ -418,6 +418,7 @@ async fn over_pipes(
         env,
         cwd,
         keeper,
+        enclosure,
         agent,
         trees,
     } = target
@@ -437,6 +438,7 @@ async fn over_pipes(
         cwd,
         env: &env,
         keeper,
+        enclosure,
         whose: (*agent).into(),
         trees,
         mark: Some(format!("{MARK}={secret}")),

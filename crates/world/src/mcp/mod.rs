@@ -44,7 +44,9 @@ pub use self::{
     errors::McpError,
     forms::form,
 };
-use crate::{keeper::KeeperCommand, outgoing::Outgoing, process_tree::ProcessTrees};
+use crate::{
+    enclosure::Enclosure, keeper::KeeperCommand, outgoing::Outgoing, process_tree::ProcessTrees,
+};
 
 /// What the caller knows a question by, such as a call of a session.
 pub type Tag = u64;
@@ -66,6 +68,8 @@ pub enum Target {
         cwd: PathBuf,
         /// The program it is kept by.
         keeper: KeeperCommand,
+        /// What it is kept from.
+        enclosure: Enclosure,
         /// The agent it counts as.
         agent: Option<AgentId>,
         /// Where the keeper is entered before the program takes its first step.
@@ -385,6 +389,7 @@ mod tests {
             env: secret("API_KEY"),
             cwd: "/work".into(),
             keeper: KeeperCommand::own(),
+            enclosure: Enclosure::off(),
             agent: None,
             trees: ProcessTrees::default(),
         };

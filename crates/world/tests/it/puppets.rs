@@ -7,6 +7,7 @@ use guildhall_world::{
         AgentLink, Ended, How, Initialized, Launch, LinkError, OpenSession, Opened, Piece,
         PromptEnd, Said, Update, launch,
     },
+    enclosure::Enclosure,
     keeper::KeeperCommand,
     process_tree::ProcessTrees,
 };
@@ -30,6 +31,7 @@ pub(crate) fn launch_of(program: PathBuf, args: &[&str]) -> Launch {
             program: puppet(),
             args: vec!["keeper".into()],
         },
+        enclosure: Enclosure::off(),
         agent: None,
         trees: ProcessTrees::default(),
     }

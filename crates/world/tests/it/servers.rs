@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use guildhall_domain::ids::AgentId;
 use guildhall_world::{
+    enclosure::Enclosure,
     keeper::KeeperCommand,
     mcp::{
         Asking, Client, Connected, Elicitation, Elicited, Ended, Greeting, Hooks, Lifecycle,
@@ -94,6 +95,7 @@ pub(crate) fn stdio_in(
             program: puppet(),
             args: vec!["keeper".into()],
         },
+        enclosure: Enclosure::off(),
         agent,
         trees,
     }

@@ -117,6 +117,7 @@ mod tests {
             permission_mode: String::new(),
             model: String::new(),
             effort: String::new(),
+            enclosed: true,
             state: AgentState::Ready,
             live_process: false,
             created_at: Moment::from_millis(0),

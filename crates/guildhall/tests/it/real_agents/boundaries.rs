@@ -11,22 +11,24 @@ use crate::workspace::until;
 /// How long what was stopped may take to be gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Asks the server as a command of the agent can: each route with no header, with the agent's
+/// Asks both listeners as a command of the agent can: each route with no header, with the agent's
 /// own and with a made-up one. `bash` speaks TCP by itself.
 const KNOCK: &str = r#"
 knock() {
-  exec 3<>"/dev/tcp/127.0.0.1/$PORT" || { echo "$1 $2 $4 unreached"; return; }
+  { exec 3<>"/dev/tcp/127.0.0.1/$port"; } 2> /dev/null || { echo "$port unreached"; return; }
   printf '%s %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: close\r\n%sContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s' \
-    "$3" "$4" "$PORT" "$2" "${#5}" "$5" >&3
+    "$2" "$3" "$port" "$1" "${#4}" "$4" >&3
   read -r _ status _ <&3
-  echo "$1 $status $3 $4"
+  echo "$port $status $2 $3"
   exec 3>&-
 }
-while read -r method path body; do
-  knock none '' "$method" "$path" "$body"
-  knock own "X-Service-Agent: $GUILDHALL_AGENT_TOKEN"$'\r\n' "$method" "$path" "$body"
-  knock made-up $'X-Service-Agent: gha_madeup\r\n' "$method" "$path" "$body"
-done < routes.txt
+for port in $PORTS; do
+  while read -r method path body; do
+    knock '' "$method" "$path" "$body"
+    knock "X-Service-Agent: $GUILDHALL_AGENT_TOKEN"$'\r\n' "$method" "$path" "$body"
+    knock $'X-Service-Agent: gha_madeup\r\n' "$method" "$path" "$body"
+  done < routes.txt
+done
 "#;
 
 /// Row 16: the agent asks for another session's yes, a person's name and a token, in the plain
@@ -52,7 +54,10 @@ pub(super) fn its_shell_cannot_decide_rename_or_mint(stage: &mut Stage) {
         ),
     ];
     t.write("routes.txt", &format!("{}\n", routes.join("\n")));
-    t.write("knock.sh", &format!("PORT={}\n{KNOCK}", t.server.port()));
+    let main = t.server.port().to_string();
+    let agents = t.server.agent_url();
+    let agents = agents.rsplit(':').next().unwrap();
+    t.write("knock.sh", &format!("PORTS='{main} {agents}'\n{KNOCK}"));
     let mut talk = stage.talk();
     let line = "bash knock.sh > plain.out 2>&1; setsid -w bash knock.sh > away.out 2>&1; \
                 setsid -w env -i bash knock.sh > bare.out 2>&1; echo knocked";
@@ -60,10 +65,15 @@ pub(super) fn its_shell_cannot_decide_rename_or_mint(stage: &mut Stage) {
     for name in ["plain.out", "away.out", "bare.out"] {
         let said = t.file(name).unwrap_or_default();
         let answers: Vec<_> = said.lines().collect();
-        assert_eq!(answers.len(), 9, "{name}: {said}");
+        assert_eq!(answers.len(), 18, "{name}: {said}");
         for answer in answers {
-            let status = answer.split(' ').nth(1).unwrap();
-            assert!(status == "401" || status == "403", "{name}: {answer}");
+            let (port, status) = answer.split_once(' ').unwrap();
+            let status = status.split(' ').next().unwrap();
+            let is_refused = match port == main {
+                true => status == "unreached",
+                false => ["401", "403", "404"].contains(&status),
+            };
+            assert!(is_refused, "{name}: {answer}");
         }
     }
     let asks = t.asks();

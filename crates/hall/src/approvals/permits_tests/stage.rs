@@ -12,7 +12,8 @@ use guildhall_domain::{
 };
 use guildhall_store::events::{self, PageSize};
 use guildhall_world::{
-    keeper::KeeperCommand, places::Places, runtimes::Programs, scratch::Scratch,
+    enclosure::Enclosure, keeper::KeeperCommand, places::Places, runtimes::Programs,
+    scratch::Scratch,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -47,8 +48,10 @@ async fn open(scratch: &Path, clock: &Clock) -> Hall {
         },
         launching: Launching {
             url: String::new(),
+            agent_url: String::new(),
             environment: BTreeMap::new(),
             keeper: nothing,
+            enclosure: Enclosure::off(),
             bridge: "/nonexistent".into(),
         },
         places: Places::new(None, None, None),

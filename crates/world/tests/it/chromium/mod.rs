@@ -20,6 +20,7 @@ use guildhall_world::{
     chromium::{
         self, Chromium, Ended, Frame, Happening, Happenings, Launch, Places, Running, launch,
     },
+    enclosure::Enclosure,
     environment,
     keeper::KeeperCommand,
     process_tree::ProcessTrees,
@@ -77,6 +78,7 @@ fn launch_in(home: &Path, program: PathBuf, trees: &ProcessTrees) -> Launch {
         env: environment::of_browser(&server),
         is_unsandboxed: !chromium::can_be_sandboxed(),
         walled_port: None,
+        enclosure: Enclosure::off(),
         keeper: KeeperCommand {
             program: puppet(),
             args: vec!["keeper".into()],
