@@ -39,6 +39,7 @@ async function furnished(house: House): Promise<Record<string, string>> {
     settings: '/settings',
     devices: '/settings/devices',
     accounts: '/settings/people',
+    enclosure: '/settings/enclosure',
     server: '/settings/server',
     cloud: '/cloud',
     connections: '/connections',

@@ -76,6 +76,12 @@ function upload<Body>(path: string, files: FormData, onprogress: (part: number) 
   });
 }
 
+/** Not ready is an answer too: 503 with the same body. */
+async function readiness(): Promise<Answer<Schemas['Ready']>> {
+  const { data, error, response } = await http.GET('/readyz');
+  return error && 'checks' in error ? { data: error, response: new Response() } : { data, error, response };
+}
+
 /** Where a room is downloaded whole, one JSON value a line. */
 export const exportPath = (roomId: string): string => `/api/rooms/${encodeURIComponent(roomId)}/export`;
 
@@ -98,6 +104,7 @@ const canvasAt = {
 export const api = {
   whoami: () => reading(http.GET('/api/auth/whoami')),
   health: () => reading(http.GET('/api/health')),
+  ready: () => reading(readiness()),
 
   authors: {
     page: (cursor?: string) =>

@@ -35,6 +35,7 @@ export type DiscoveredServers = Schemas['DiscoveredMcpServers'];
 export type Directory = Schemas['Directory'];
 export type DirectoryEntry = Schemas['DirectoryEntry'];
 export type DocumentSave = Schemas['DocumentSave'];
+export type EnclosureChecks = Schemas['EnclosureChecks'];
 export type EntriesPage = Schemas['Entries'];
 export type Entry = Schemas['Entry'];
 export type FileContent = Schemas['FileContent'];

@@ -124,7 +124,9 @@ export class OpenSession {
         this.#aside(event, `The agent tried the mode “${event.data.attempted}”, which nobody allowed. It stays in “${event.data.kept}”.`);
         break;
       case 'session_notice':
-        this.#aside(event, event.data.text as string);
+        // This one stands in the transcript.
+        if (event.data.code === 'privileges_unavailable') void this.refresh();
+        else this.#aside(event, event.data.text as string);
         break;
       case 'turn_ended':
         this.#aside(event, [outcomeWords(event.data.outcome as string), event.data.error as string | null].filter(Boolean).join(' '));

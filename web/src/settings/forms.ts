@@ -7,6 +7,7 @@ export type Group = { prefix: string; name: string; settings: Setting[] };
 export type Kind = 'boolean' | 'number' | 'text' | 'list' | 'other';
 
 const NAMES: Record<string, string> = {
+  agents: 'Agents',
   auth: 'Signing in',
   budgets: 'Budgets',
   cloud: 'Cloud',

@@ -12,6 +12,7 @@ export const sections: Section[] = [
   { id: 'account', name: 'Your account', needs: 'account' },
   { id: 'devices', name: 'Devices and keys', needs: 'nothing' },
   { id: 'people', name: 'People', needs: 'owner' },
+  { id: 'enclosure', name: 'Enclosure', needs: 'owner' },
   { id: 'server', name: 'This server', needs: 'owner' },
 ];
 

@@ -4,6 +4,7 @@ import { accounts } from '../accounts/accounts.svelte';
 import { keys } from '../accounts/keys.svelte';
 import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
+import { enclosure } from '../agents/enclosure.svelte';
 import { tokens } from '../agents/tokens.svelte';
 import { approvals } from '../approvals/approvals.svelte';
 import { api } from '../api/client';
@@ -74,6 +75,7 @@ class Boot {
       accounts.fold(event);
       keys.fold(event);
       settings.fold(event);
+      enclosure.fold(event);
       sessions.fold(event);
       asks.fold(event);
       approvals.fold(event);
@@ -101,6 +103,7 @@ class Boot {
       tokens.reload();
       threads.reload();
       settings.reload();
+      enclosure.reload();
       void sessions.load();
       void asks.load();
       void approvals.load();
