@@ -7,10 +7,10 @@ use guildhall_world::chromium::{self, Places};
 use tokio::time::timeout;
 
 use crate::{
-    Ask, Result, Scale, browser, commands::Commands, connectors, directories, exports, filling,
-    filling::Filling, measure, pages, posts, rooms, saves, say, searches, served, server::House,
-    sessions::Sessions, starts, streams, table::Row, tool_servers, transcripts::Transcripts,
-    turns::Crew,
+    Ask, Result, Scale, browser, commands::Commands, connectors, directories, enclosure, exports,
+    filling, filling::Filling, measure, pages, posts, rooms, saves, say, searches, served,
+    server::House, sessions::Sessions, starts, streams, table::Row, tool_servers,
+    transcripts::Transcripts, turns::Crew,
 };
 
 /// How long a group may take before the run is given up; what hangs is told, not waited for.
@@ -35,10 +35,12 @@ pub(crate) enum Group {
     Connectors,
     /// Sessions and turns.
     Sessions,
+    /// What the enclosure of agents costs.
+    Enclosure,
 }
 
 impl Group {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Rooms,
         Self::Transcripts,
         Self::Streams,
@@ -47,6 +49,7 @@ impl Group {
         Self::Browser,
         Self::Connectors,
         Self::Sessions,
+        Self::Enclosure,
     ];
 
     /// As it is called on the command line.
@@ -60,6 +63,7 @@ impl Group {
             Self::Browser => "browser",
             Self::Connectors => "connectors",
             Self::Sessions => "sessions",
+            Self::Enclosure => "enclosure",
         }
     }
 
@@ -114,6 +118,10 @@ impl Group {
             Self::Sessions => {
                 say("sessions and turns");
                 of_sessions(few.house.copy_to(folder.join("sessions"))?, scale).await
+            }
+            Self::Enclosure => {
+                say("the enclosure");
+                enclosure::measure(&few.house.copy_to(folder.join("enclosure"))?).await
             }
         }
     }
@@ -314,7 +322,7 @@ mod tests {
         assert_eq!(
             Group::named("weather").unwrap_err().to_string(),
             "--only takes one of rooms, transcripts, streams, tools, files, browser, connectors, \
-             sessions, not `weather`"
+             sessions, enclosure, not `weather`"
         );
     }
 }

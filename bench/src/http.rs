@@ -180,6 +180,11 @@ pub(crate) fn post(server: SocketAddr, path: &str, body: &serde_json::Value) -> 
     with_json("POST", server, path, body)
 }
 
+/// A PATCH with a JSON body as bytes.
+pub(crate) fn patch(server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
+    with_json("PATCH", server, path, body)
+}
+
 /// A PUT with a JSON body as bytes.
 pub(crate) fn put(server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
     with_json("PUT", server, path, body)

@@ -13,6 +13,7 @@ mod browser;
 mod commands;
 mod connectors;
 mod directories;
+mod enclosure;
 mod exports;
 mod filling;
 mod frames;
