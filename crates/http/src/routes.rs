@@ -236,7 +236,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
 pub struct Routers {
     /// All of them.
     pub main: Router,
-    /// Those that agents may use, see [`is_for_agents`].
+    /// Those that agents may use: what any caller may ask, and open reads.
     pub agents: Router,
 }
 
