@@ -90,7 +90,7 @@ pub struct Agent {
     pub updated_at: Moment,
 }
 
-/// Agents of events that were written before there was a word on it.
+/// For events that were written before this field existed.
 fn enclosed() -> bool {
     true
 }

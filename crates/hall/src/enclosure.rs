@@ -10,7 +10,7 @@ use guildhall_domain::{
     ports::PortRange,
     settings::{
         AGENTS_ENCLOSURE, AGENTS_HIDDEN_FOLDERS, AGENTS_REACH_CONTAINERS, AGENTS_REACH_TERMINALS,
-        AGENTS_REACH_USER_SERVICES, PREVIEW_PORTS, Setting,
+        AGENTS_REACH_USER_SERVICES, PREVIEW_PORTS, Setting, Value,
     },
     workbench::PreviewPorts,
 };
@@ -47,6 +47,13 @@ impl EnclosureChecks {
             .filter_map(|check| check.as_ref().err().map(String::as_str))
             .collect()
     }
+}
+
+/// The setting `agents.enclosure`, and where previews are listened for.
+fn word_and_previews(db: &Rx<'_>) -> Result<(Value, Result<PreviewPorts, String>), Error> {
+    let word = settings::get(db, &AGENTS_ENCLOSURE)?.value;
+    let previews = settings::get(db, &PREVIEW_PORTS)?.value;
+    Ok((word, PreviewPorts::parse(previews.text())))
 }
 
 impl Hall {
@@ -87,12 +94,7 @@ impl Hall {
 
     /// What a local browser is kept from that starts now: agents drive its pages.
     pub(crate) async fn enclosure_of_browser(&self) -> Enclosure {
-        let read = |db: &Rx<'_>| {
-            let word = settings::get(db, &AGENTS_ENCLOSURE)?.value;
-            let previews = settings::get(db, &PREVIEW_PORTS)?.value;
-            Ok((word, PreviewPorts::parse(previews.text())))
-        };
-        match self.settled(read).await {
+        match self.settled(word_and_previews).await {
             Ok((word, _)) if word.text() == "off" => Enclosure::off(),
             Ok((_, Ok(previews))) => {
                 let own = &self.inner.launching.enclosure;
@@ -110,12 +112,7 @@ impl Hall {
     /// What agents that start now are kept from. When the settings cannot be read, every check
     /// says that.
     pub async fn enclosure_checks(&self) -> EnclosureChecks {
-        let read = |db: &Rx<'_>| {
-            let word = settings::get(db, &AGENTS_ENCLOSURE)?.value;
-            let previews = settings::get(db, &PREVIEW_PORTS)?.value;
-            Ok((word, PreviewPorts::parse(previews.text())))
-        };
-        let (word, previews) = match self.settled(read).await {
+        let (word, previews) = match self.settled(word_and_previews).await {
             Ok(settled) => settled,
             Err(fault) => {
                 let unknown = || Err(fault.to_string());

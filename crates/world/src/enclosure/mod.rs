@@ -274,12 +274,12 @@ struct Walls {
     parts: Parts,
     /// Why other parts fail.
     failures: Vec<String>,
-    /// Built once, because 61,000 rules take some 30 ms.
+    /// Built once, because they name each of 61,000 ports.
     rules: OnceCell<Rules>,
 }
 
 impl Walls {
-    /// The data folder where it is now: agents can rename what it lies in.
+    /// The data folder where it is now: programs outside can rename the folders that hold it.
     fn data_folder(&self) -> io::Result<KnownFolder> {
         let gone = || io::Error::other("the server's data folder cannot be opened");
         let data = self.data.as_ref().ok_or_else(gone)?;
@@ -371,9 +371,9 @@ impl Enclosure {
         }
     }
 
-    /// For the local browser: kept from reserved ports but the server's own and these; what its
-    /// pages may there is asked by who is asking. Where Chromium's own sandbox may need a
-    /// set-user-id program, because there are no user namespaces, it is off.
+    /// The enclosure of the local browser: port rules only, with the server's own port and
+    /// `previews` allowed. Off where Chromium's sandbox may need a set-user-id program, because
+    /// there are no user namespaces.
     #[must_use]
     pub fn of_browser(&self, previews: impl IntoIterator<Item = u16>) -> Self {
         let Some(walls) = self.walls.as_ref().filter(|walls| {

@@ -113,7 +113,9 @@ fn hide_data(known: &KnownFolder, pins: &mut Pins) -> io::Result<()> {
     }
     for place in others {
         // One that this user cannot open shows agents nothing.
-        let _ = hide_known(known, &place, pins)?;
+        if let Ok(Some(_)) = opened(known, &place) {
+            hide_known(known, &place, pins)?;
+        }
     }
     Ok(())
 }

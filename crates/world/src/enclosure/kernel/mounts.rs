@@ -10,6 +10,8 @@ use std::{
 
 /// A mount of this process (`proc_pid_mountinfo(5)`).
 struct Mounted {
+    /// Which file system.
+    device: Vec<u8>,
     /// Which folder of the file system.
     root: PathBuf,
     /// Where it is seen.
@@ -43,8 +45,8 @@ fn places(mounts: &[u8], path: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let inside = around.root.join(below);
-    // File systems are not told apart: whoever opens a place sees whether it is that folder.
-    let seen = mounts.iter().filter_map(|mount| {
+    let same = mounts.iter().filter(|mount| mount.device == around.device);
+    let seen = same.filter_map(|mount| {
         let below = inside.strip_prefix(&mount.root).ok()?;
         Some(mount.point.join(below))
     });
@@ -53,8 +55,9 @@ fn places(mounts: &[u8], path: &Path) -> Vec<PathBuf> {
 
 /// Reads `36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw`.
 fn read(line: &[u8]) -> Option<Mounted> {
-    let mut fields = line.split(|byte| *byte == b' ').skip(3);
+    let mut fields = line.split(|byte| *byte == b' ').skip(2);
     Some(Mounted {
+        device: fields.next()?.to_vec(),
         root: unescaped(fields.next()?),
         point: unescaped(fields.next()?),
     })
@@ -99,11 +102,11 @@ mod tests {
         let other = "4 1 8:2 /bob /mnt/bob rw - ext4 /dev/sda2 rw";
         let path = "/home/ada/data";
         assert_eq!(found(&[root], path), [""; 0]);
-        // Whether it is that folder at `/ada/data`, too, is for who opens it.
         assert_eq!(
             found(&[root, home, again, other], path),
-            ["/ada/data", "/mnt/my copy/data"]
+            ["/mnt/my copy/data"]
         );
-        assert_eq!(found(&[root, home, again], "/mnt/my copy/data").len(), 2);
+        let copy = "/mnt/my copy/data";
+        assert_eq!(found(&[root, home, again, other], copy), [path]);
     }
 }
