@@ -21,7 +21,7 @@ use crate::{
         AccountId, AgentId, ApprovalId, AuthorId, DocumentId, EntryId, KeyId, MessageId, RoomId,
         SessionId, SessionTurnId, TokenId,
     },
-    interactions::{Interaction, InteractionKind, Resolution},
+    interactions::{Interaction, InteractionKind, Reply, Resolution},
     mcp_servers::told,
     mcp_signin,
     members::{AuthorSummary, Member},
@@ -333,6 +333,8 @@ pub enum Event {
         resolved_by: Option<AuthorId>,
         /// When.
         at: Moment,
+        /// What a person decided with; `None` where nobody did.
+        reply: Option<Reply>,
     },
     /// A program, an agent or the server asks a person to allow something.
     ApprovalRequested {

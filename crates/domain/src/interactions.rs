@@ -9,7 +9,7 @@ mod standing;
 mod words;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     Moment,
@@ -139,6 +139,18 @@ pub enum Resolution {
     Cancelled,
 }
 
+/// What a person decided with, beside yes and no.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reply {
+    /// The agent's option that a yes selected.
+    pub option: Option<AskOption>,
+    /// Why a person said no.
+    pub deny_reason: Option<String>,
+    /// The answers to a question, by question.
+    pub answers: Option<Map<String, Value>>,
+}
+
 /// An interaction as the interface shows it. Source: contract 3.8.1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -197,6 +209,8 @@ pub struct Interaction {
     pub resolved_by: Option<AuthorId>,
     /// When it ended.
     pub resolved_at: Option<Moment>,
+    /// What a person decided with; `None` while nobody did.
+    pub reply: Option<Reply>,
 }
 
 /// An interaction in a list over all sessions. Source: contract 3.8.1.
@@ -237,7 +251,7 @@ pub enum Answer {
     /// One of the options it offered.
     Selected(String),
     /// A form's values by question.
-    Accepted(serde_json::Map<String, Value>),
+    Accepted(Map<String, Value>),
     /// The person does not want to answer.
     Declined,
     /// The turn is over.

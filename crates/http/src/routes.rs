@@ -125,6 +125,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(usage::get))
         // Sessions
         .routes(routes!(interactions::pending))
+        .routes(routes!(interactions::list))
         .routes(routes!(interactions::approve))
         .routes(routes!(interactions::deny))
         .routes(routes!(interactions::batch_approve))

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use guildhall_domain::{
     Moment, Result,
     ids::{AgentId, ApprovalId, AuthorId, MessageId, RoomId, SessionId, TurnId},
-    interactions::{ApprovalState, Card, InteractionKind, Question, Standing},
+    interactions::{ApprovalState, Card, InteractionKind, Question, Reply, Standing},
 };
 use rusqlite::Row;
 
@@ -21,6 +21,9 @@ const COLUMNS: &str =
     opened_at, parks_at, expires_at, parked_at, detached_at, decided_at, decided_by, withdrawn_at,
     withdrawn_by, grant_expires_at, room_turn";
 
+/// What a person is shown beside that.
+const SHOWN: &str = "body, deny_reason, option_id, answers";
+
 /// The kinds that a session asks; a literal, so that the engine knows it as constant.
 pub(crate) const ASKED: &str = "kind IN ('tool_call', 'question')";
 
@@ -31,6 +34,8 @@ pub struct Whole {
     pub standing: Standing,
     /// What it shows.
     pub card: Card,
+    /// What a person decided with; `None` while nobody did.
+    pub reply: Option<Reply>,
 }
 
 /// The row that a decision on this call means: the newest one that is pending, else the newest.
@@ -60,7 +65,7 @@ pub fn of_call(
 /// A fault when the engine cannot read.
 pub fn by_id(db: &Rx<'_>, id: ApprovalId) -> Result<Option<Whole>> {
     db.first(
-        &format!("SELECT {COLUMNS}, body FROM approvals WHERE id = $1 AND {ASKED}"),
+        &format!("SELECT {COLUMNS}, {SHOWN} FROM approvals WHERE id = $1 AND {ASKED}"),
         [id.as_bytes()],
         whole,
     )
@@ -86,7 +91,7 @@ pub fn questions(db: &Rx<'_>, id: ApprovalId) -> Result<Vec<Question>> {
 pub fn pending(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
     db.all(
         &format!(
-            "SELECT {COLUMNS}, body FROM approvals
+            "SELECT {COLUMNS}, {SHOWN} FROM approvals
              WHERE state = 'pending' AND {ASKED} AND expires_at > $1 ORDER BY opened_at, id"
         ),
         [now.as_millis()],
@@ -101,11 +106,33 @@ pub fn pending(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
 pub fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result<Vec<Whole>> {
     db.all(
         &format!(
-            "SELECT {COLUMNS}, body FROM approvals
+            "SELECT {COLUMNS}, {SHOWN} FROM approvals
              WHERE state = 'pending' AND session_id = $1 AND {ASKED} AND expires_at > $2
              ORDER BY opened_at, id"
         ),
         (session.as_bytes(), now.as_millis()),
+        whole,
+    )
+}
+
+/// The newest rows of a session before `before`, newest first, whatever became of them.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn newest_of(
+    db: &Rx<'_>,
+    session: SessionId,
+    before: Option<ApprovalId>,
+    limit: u32,
+) -> Result<Vec<Whole>> {
+    // Every id of this version is smaller than this one.
+    let before = before.map_or([u8::MAX; 16], |id| *id.as_bytes());
+    db.all(
+        &format!(
+            "SELECT {COLUMNS}, {SHOWN} FROM approvals
+             WHERE session_id = $1 AND id < $2 AND {ASKED} ORDER BY id DESC LIMIT $3"
+        ),
+        (session.as_bytes(), before, limit),
         whole,
     )
 }
@@ -193,7 +220,7 @@ pub fn attached(db: &Rx<'_>, session: Option<SessionId>) -> Result<Vec<Whole>> {
     let read = |condition: &str, params: &[&dyn rusqlite::ToSql]| {
         db.all(
             &format!(
-                "SELECT {COLUMNS}, body FROM approvals
+                "SELECT {COLUMNS}, {SHOWN} FROM approvals
                  WHERE state = 'pending' AND detached_at IS NULL AND {ASKED}{condition}
                  ORDER BY opened_at, id"
             ),
@@ -238,7 +265,7 @@ pub fn lapsed(db: &Rx<'_>, now: Moment) -> Result<Vec<Standing>> {
 pub fn to_park(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
     db.all(
         &format!(
-            "SELECT {COLUMNS}, body FROM approvals
+            "SELECT {COLUMNS}, {SHOWN} FROM approvals
              WHERE state = 'pending' AND parked_at IS NULL AND parks_at <= $1 AND {ASKED}
              ORDER BY opened_at, id"
         ),
@@ -330,14 +357,22 @@ pub fn advance(tx: &mut Tx<'_>, from: ApprovalState, standing: &Standing) -> Res
     Ok(moved == 1)
 }
 
-/// Notes why somebody said no.
+/// Notes what a person decided with.
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn set_deny_reason(tx: &mut Tx<'_>, id: ApprovalId, reason: &str) -> Result<()> {
+pub fn set_reply(tx: &mut Tx<'_>, id: ApprovalId, reply: &Reply) -> Result<()> {
+    let answers = reply.answers.as_ref().map(serde_json::to_string);
     tx.run(
-        "UPDATE approvals SET deny_reason = $1 WHERE id = $2",
-        (reason, id.as_bytes()),
+        "UPDATE approvals SET deny_reason = $1, option_id = $2, answers = $3 WHERE id = $4",
+        (
+            reply.deny_reason.as_deref().unwrap_or_default(),
+            reply.option.as_ref().map(|option| &option.option_id),
+            answers
+                .transpose()
+                .map_err(|error| rows::broken("writing an approval", error))?,
+            id.as_bytes(),
+        ),
     )?;
     Ok(())
 }
@@ -461,10 +496,29 @@ fn written(card: &Card) -> Result<String> {
 }
 
 fn whole(row: &Row<'_>) -> rusqlite::Result<Whole> {
+    let standing = standing(row)?;
     Ok(Whole {
-        standing: standing(row)?,
+        reply: reply(row, &standing)?,
+        standing,
         card: card(row, 20)?,
     })
+}
+
+fn reply(row: &Row<'_>, standing: &Standing) -> rusqlite::Result<Option<Reply>> {
+    if standing.decided_at.is_none() {
+        return Ok(None);
+    }
+    let deny_reason: String = row.get(21)?;
+    let option_id: Option<String> = row.get(22)?;
+    let answers: Option<String> = row.get(23)?;
+    Ok(Some(Reply {
+        option: option_id.and_then(|id| standing.option(&id).cloned()),
+        deny_reason: Some(deny_reason).filter(|reason| !reason.is_empty()),
+        answers: answers
+            .map(|answers| serde_json::from_str(&answers))
+            .transpose()
+            .map_err(|error| rows::unreadable(23, error))?,
+    }))
 }
 
 fn card(row: &Row<'_>, column: usize) -> rusqlite::Result<Card> {

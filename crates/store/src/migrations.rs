@@ -29,6 +29,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0020_connector_executions.sql"),
     include_str!("../migrations/0021_cloud.sql"),
     include_str!("../migrations/0022_agent_enclosure.sql"),
+    include_str!("../migrations/0023_interaction_replies.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

@@ -8,7 +8,7 @@ use guildhall_domain::{
     interactions as rules,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
@@ -141,6 +141,21 @@ pub struct Question {
     pub default: Value,
 }
 
+/// What a person decided with, beside yes and no.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reply {
+    /// The agent's option that a yes selected; null for anything else.
+    #[schema(required = true)]
+    pub option: Option<AskOption>,
+    /// Why a person said no; null where no word was given.
+    #[schema(required = true)]
+    pub deny_reason: Option<String>,
+    /// The answers to a question, by question; null where none were given.
+    #[schema(required = true, value_type = Option<BTreeMap<String, Value>>)]
+    pub answers: Option<Map<String, Value>>,
+}
+
 /// What an agent asks a person.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -207,6 +222,9 @@ pub struct Interaction {
     /// When it ended; null while it has not.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub resolved_at: Option<Moment>,
+    /// What a person decided with; null where nobody did.
+    #[schema(required = true)]
+    pub reply: Option<Reply>,
 }
 
 /// An interaction in the list over all sessions.
@@ -229,6 +247,17 @@ pub struct PendingInteraction {
 pub struct PendingInteractions {
     /// Oldest first.
     pub interactions: Vec<PendingInteraction>,
+}
+
+/// A page of what a session asked.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Interactions {
+    /// Oldest first.
+    pub interactions: Vec<Interaction>,
+    /// Where the page with the ones before begins.
+    #[schema(required = true)]
+    pub next_cursor: Option<String>,
 }
 
 /// A decision was taken.
@@ -298,6 +327,17 @@ impl From<rules::Interaction> for Interaction {
             resolution: interaction.resolution.map(Into::into),
             resolved_by: interaction.resolved_by,
             resolved_at: interaction.resolved_at,
+            reply: interaction.reply.map(Into::into),
+        }
+    }
+}
+
+impl From<rules::Reply> for Reply {
+    fn from(reply: rules::Reply) -> Self {
+        Self {
+            option: reply.option.map(Into::into),
+            deny_reason: reply.deny_reason,
+            answers: reply.answers,
         }
     }
 }

@@ -2,8 +2,8 @@
 //! is checked. Options are chosen by kind, never by position or id. Source: contract 3.8.1.
 
 use super::{
-    Answer, ApprovalState, AskOption, Given, InteractionKind, OptionKind, Question, Standing,
-    Trigger, converted,
+    Answer, ApprovalState, AskOption, Given, InteractionKind, OptionKind, Question, Reply,
+    Standing, Trigger, converted,
 };
 use crate::{Moment, Refusal, outcome::Thing};
 
@@ -18,7 +18,10 @@ pub enum Decision {
         option_id: Option<String>,
     },
     /// No to a tool call.
-    Deny,
+    Deny {
+        /// Why, or `""`.
+        reason: String,
+    },
     /// Answers to a question.
     Answer(Given),
     /// A question that the person does not want to answer.
@@ -29,7 +32,7 @@ impl Decision {
     /// What kind of interaction it decides.
     pub fn kind(&self) -> InteractionKind {
         match self {
-            Self::Approve { .. } | Self::Deny => InteractionKind::ToolCall,
+            Self::Approve { .. } | Self::Deny { .. } => InteractionKind::ToolCall,
             Self::Answer(_) | Self::Decline => InteractionKind::Question,
         }
     }
@@ -38,7 +41,7 @@ impl Decision {
     pub fn trigger(&self) -> Trigger {
         match self {
             Self::Approve { .. } => Trigger::Approve,
-            Self::Deny | Self::Decline => Trigger::Deny,
+            Self::Deny { .. } | Self::Decline => Trigger::Deny,
             Self::Answer(_) => Trigger::Answer,
         }
     }
@@ -51,6 +54,8 @@ pub struct Decided {
     pub state: ApprovalState,
     /// What the agent is told, if it is there.
     pub answer: Answer,
+    /// What is kept of the person's word.
+    pub reply: Reply,
 }
 
 /// Checks a decision on the row that was `found`, in the order of contract 3.8.1, rows 5 to 8;
@@ -85,8 +90,27 @@ pub fn decide(
     let state = row.state.after(decision.trigger(), row.is_detached());
     Ok(Decided {
         state: state.unwrap_or(row.state),
+        reply: reply(row, decision, &answer),
         answer,
     })
+}
+
+fn reply(row: &Standing, decision: &Decision, answer: &Answer) -> Reply {
+    match (decision, answer) {
+        (Decision::Approve { .. }, Answer::Selected(id)) => Reply {
+            option: row.option(id).cloned(),
+            ..Reply::default()
+        },
+        (Decision::Deny { reason }, _) => Reply {
+            deny_reason: Some(reason.clone()).filter(|reason| !reason.is_empty()),
+            ..Reply::default()
+        },
+        (Decision::Answer(_), Answer::Accepted(answers)) => Reply {
+            answers: Some(answers.clone()),
+            ..Reply::default()
+        },
+        (Decision::Approve { .. } | Decision::Answer(_) | Decision::Decline, _) => Reply::default(),
+    }
 }
 
 fn answer(row: &Standing, questions: &[Question], decision: &Decision) -> Result<Answer, Refusal> {
@@ -97,7 +121,7 @@ fn answer(row: &Standing, questions: &[Question], decision: &Decision) -> Result
         } => allowing(&row.options, *always_allow, option_id.as_deref())
             .map(|option| Answer::Selected(option.option_id.clone()))
             .ok_or_else(|| Refusal::OptionNotOffered(row.options.clone())),
-        Decision::Deny => Ok(refusing(&row.options)),
+        Decision::Deny { .. } => Ok(refusing(&row.options)),
         Decision::Answer(given) => converted(questions, given)
             .map(Answer::Accepted)
             .map_err(Refusal::Validation),

@@ -139,7 +139,13 @@ fn a_decision_on_a_row_whose_agent_is_gone_waits_for_it() {
     call.detached_at = Some(NOW);
     let decided = |decision: &Decision| decide(Some(&call), &[], decision, None, NOW).unwrap();
     assert_eq!(decided(&approve(false, None)).state, ApprovalState::Granted);
-    assert_eq!(decided(&Decision::Deny).state, ApprovalState::Denied);
+    assert_eq!(
+        decided(&Decision::Deny {
+            reason: String::new()
+        })
+        .state,
+        ApprovalState::Denied
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! states. Every read and check goes by the effective state, which a deadline changes at once;
 //! the row follows when the chore comes by. Source: contract 3.8.2, 3.8.3, 4.5.
 
-use super::{ApprovalState, AskOption, Card, Interaction, InteractionKind, Resolution};
+use super::{ApprovalState, AskOption, Card, Interaction, InteractionKind, Reply, Resolution};
 use crate::{
     Moment,
     ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId, TurnId},
@@ -206,6 +206,11 @@ impl Standing {
         self.detached_at.is_some()
     }
 
+    /// The option of this id that the agent offered.
+    pub fn option(&self, id: &str) -> Option<&AskOption> {
+        self.options.iter().find(|option| option.option_id == id)
+    }
+
     /// Whether nobody answered for a while.
     pub fn is_parked(&self, now: Moment) -> bool {
         self.parked_at.is_some() || (self.state == ApprovalState::Pending && now >= self.parks_at)
@@ -264,8 +269,8 @@ impl Standing {
         Some(before)
     }
 
-    /// As the interface shows it at `now`.
-    pub fn shown(&self, card: Card, now: Moment) -> Interaction {
+    /// As the interface shows it at `now`; `reply` is what a person decided with.
+    pub fn shown(&self, card: Card, reply: Option<Reply>, now: Moment) -> Interaction {
         let resolved = self.resolved(now);
         let remaining_ms = self.expires_at.as_millis().saturating_sub(now.as_millis());
         Interaction {
@@ -300,6 +305,7 @@ impl Standing {
             resolution: resolved.map(|resolved| resolved.resolution),
             resolved_by: resolved.and_then(|resolved| resolved.by),
             resolved_at: resolved.map(|resolved| resolved.at),
+            reply,
         }
     }
 }

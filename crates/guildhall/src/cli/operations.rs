@@ -148,6 +148,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("editSessionDocument", "sessions canvas lock"),
     operation("reloadSessionDocument", "sessions canvas reload"),
     operation("streamSessionEvents", "sessions events"),
+    operation("listInteractions", "sessions asks"),
     operation("listMessages", "sessions messages"),
     operation("sendMessage", "sessions send"),
     operation("getQueue", "sessions queue"),

@@ -46,7 +46,10 @@ pub(crate) enum Verb {
     Send(Send),
     /// Shows what was said last, oldest first; a cursor leads to what was said before
     #[command(after_help = "Example:\n  guildhall sessions messages 0199…")]
-    Messages(Messages),
+    Messages(Paged),
+    /// Shows what a session asked and what became of it; a cursor leads to what was asked before
+    #[command(after_help = "Example:\n  guildhall sessions asks 0199…")]
+    Asks(Paged),
     /// Shows what waits for its turn
     #[command(after_help = "Example:\n  guildhall sessions queue 0199…")]
     Queue(Session),
@@ -173,9 +176,9 @@ pub(crate) struct Send {
     once: Once,
 }
 
-/// Which messages to show.
+/// A session, and which part of its list to show.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Messages {
+pub(crate) struct Paged {
     #[command(flatten)]
     session: Session,
     #[command(flatten)]
@@ -274,6 +277,21 @@ const MESSAGES: View = View {
     ],
 };
 
+const ASKS: View = View {
+    list: Some("interactions"),
+    id: "/id",
+    columns: &[
+        ("ASKED", Cell::At("/openedAt")),
+        ("KIND", Cell::At("/kind")),
+        ("TITLE", Cell::At("/title")),
+        ("RESULT", Cell::At("/resolution")),
+        ("OPTION", Cell::At("/reply/option/name")),
+        ("REASON", Cell::At("/reply/denyReason")),
+        ("CALL", Cell::At("/toolCallId")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
 const QUEUE: View = View {
     list: Some("queue"),
     id: "/id",
@@ -331,6 +349,10 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Messages(ask) => {
             let target = target(&ask.session).then("messages").page(ask.page);
             desk.output.show_page(&desk.get(&target).await?, &MESSAGES)
+        }
+        Verb::Asks(ask) => {
+            let target = target(&ask.session).then("interactions").page(ask.page);
+            desk.output.show_page(&desk.get(&target).await?, &ASKS)
         }
         Verb::Queue(session) => {
             let answer = desk.get(&target(&session).then("queue")).await?;

@@ -6,7 +6,8 @@ use guildhall_domain::{
     events::Event,
     ids::{ApprovalId, AuthorId, SessionId},
     interactions::{
-        ApprovalState, Asked, Card, Interaction, InteractionKind, Standing, Trigger, allowing,
+        ApprovalState, Asked, Card, Interaction, InteractionKind, Reply, Standing, Trigger,
+        allowing,
     },
     limits,
     sessions::Session,
@@ -127,7 +128,7 @@ fn put(
         row.options.clone_from(options);
     }
     ask_rows::insert(tx, &row, &card)?;
-    let interaction = row.shown(card, now);
+    let interaction = row.shown(card, None, now);
     let opened = Event::InteractionOpened {
         interaction: interaction.clone(),
     };
@@ -296,7 +297,8 @@ pub(crate) fn detach_every(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
 
 fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Moment) -> Result<Vec<ApprovalId>> {
     let mut withdrawn = Vec::new();
-    for Whole { mut standing, card } in ask_rows::attached(tx, session)? {
+    for whole in ask_rows::attached(tx, session)? {
+        let (mut standing, card) = (whole.standing, whole.card);
         // One whose deadline has passed is the chore's.
         if !standing.is_open(now) {
             continue;
@@ -309,7 +311,7 @@ fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Moment) -> Result<Ve
         }
         ask_rows::detach(tx, standing.id, now)?;
         standing.detached_at = Some(now);
-        let interaction = standing.shown(card, now);
+        let interaction = standing.shown(card, None, now);
         tx.append(now, None, &Event::InteractionDetached { interaction })?;
     }
     Ok(withdrawn)
@@ -344,7 +346,7 @@ pub(crate) fn input_changed(
         return Ok(());
     }
     ask_rows::redraw(tx, row.id, &row.digest, &card)?;
-    let interaction = row.shown(card, now);
+    let interaction = row.shown(card, None, now);
     tx.append(now, None, &Event::InteractionOpened { interaction })?;
     Ok(())
 }
@@ -357,7 +359,7 @@ pub(crate) fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result
     let rows = ask_rows::pending_of(db, session, now)?;
     Ok(rows
         .into_iter()
-        .map(|row| row.standing.shown(row.card, now))
+        .map(|row| row.standing.shown(row.card, row.reply, now))
         .collect())
 }
 
@@ -384,8 +386,22 @@ pub(super) fn step(
     by: Option<AuthorId>,
     now: Moment,
 ) -> Result<bool> {
+    step_with(tx, row, trigger, (by, None), now)
+}
+
+/// The same, with what the person decided with.
+pub(super) fn step_with(
+    tx: &mut Tx<'_>,
+    row: &mut Standing,
+    trigger: Trigger,
+    (by, reply): (Option<AuthorId>, Option<Reply>),
+    now: Moment,
+) -> Result<bool> {
     if !step_silently(tx, row, trigger, by, now)? {
         return Ok(false);
+    }
+    if let Some(reply) = &reply {
+        ask_rows::set_reply(tx, row.id, reply)?;
     }
     let Some(resolved) = row.resolved(now) else {
         return Ok(true);
@@ -398,6 +414,7 @@ pub(super) fn step(
         resolution: resolved.resolution,
         resolved_by: resolved.by,
         at: resolved.at,
+        reply,
     };
     tx.append(now, by, &event)?;
     Ok(true)

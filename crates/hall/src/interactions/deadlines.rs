@@ -9,10 +9,7 @@ use guildhall_domain::{
     events::Event,
     interactions::{Standing, Trigger, refusing},
 };
-use guildhall_store::{
-    Tx,
-    interactions::{self as ask_rows, Whole},
-};
+use guildhall_store::{Tx, interactions as ask_rows};
 use tokio::time::MissedTickBehavior;
 
 use super::asking;
@@ -72,10 +69,11 @@ fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<Standing>> {
     for mut row in ask_rows::lapsed(tx, now)? {
         asking::step(tx, &mut row, Trigger::Expire, None, now)?;
     }
-    for Whole { mut standing, card } in ask_rows::to_park(tx, now)? {
+    for whole in ask_rows::to_park(tx, now)? {
+        let (mut standing, card) = (whole.standing, whole.card);
         ask_rows::park(tx, standing.id, now)?;
         standing.parked_at = Some(now);
-        let interaction = standing.shown(card, now);
+        let interaction = standing.shown(card, None, now);
         tx.append(now, None, &Event::InteractionParked { interaction })?;
     }
     Ok(expired)

@@ -12,8 +12,8 @@ use guildhall_domain::{
     events::Event,
     ids::{ApprovalId, AuthorId, MessageId, SessionId},
     interactions::{
-        self as rules, Answer, ApprovalState, Approve, Asked, Batch, Card, Decision, Deny, Listed,
-        Standing, SubmitAnswers, Trigger,
+        self as rules, Answer, ApprovalState, Approve, Asked, Batch, Card, Decision, Deny,
+        Interaction, Listed, Standing, SubmitAnswers, Trigger,
     },
     outcome::Thing,
     sessions::Session,
@@ -38,7 +38,7 @@ use crate::{
     Hall, callers,
     repeats::Once,
     sessions::{self, NewMessage, Rank},
-    turns,
+    sight, turns,
 };
 
 /// A decision that is committed.
@@ -55,6 +55,15 @@ pub struct Batched {
     pub tool_call_id: String,
     /// The decision, or why there is none.
     pub outcome: Result<Settled, Refusal>,
+}
+
+/// A run of a session's interactions.
+#[derive(Clone, Debug, Default)]
+pub struct InteractionsPage {
+    /// Oldest first.
+    pub interactions: Vec<Interaction>,
+    /// Whether there are older ones.
+    pub has_more: bool,
 }
 
 /// An ask that was opened in a transaction of its own.
@@ -78,7 +87,7 @@ impl Hall {
         let list = move |row: ask_rows::Whole| Listed {
             agent_id: row.standing.agent_id,
             room_id: row.standing.room_id,
-            interaction: row.standing.shown(row.card, now),
+            interaction: row.standing.shown(row.card, row.reply, now),
         };
         self.store()
             .read(move |db| {
@@ -86,6 +95,37 @@ impl Hall {
                     return Ok(Vec::new());
                 }
                 Ok(ask_rows::pending(db, now)?.into_iter().map(list).collect())
+            })
+            .await
+    }
+
+    /// The newest interactions of a session before `before`, oldest first, whatever became of
+    /// them; nothing for an agent.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn interactions(
+        &self,
+        by: &AnyCaller,
+        session: SessionId,
+        before: Option<ApprovalId>,
+        limit: u32,
+    ) -> Result<Seen<InteractionsPage>> {
+        let (by, now) = (*by.caller(), self.now());
+        self.store()
+            .read(move |db| {
+                sight::session(db, &by, session)?;
+                if !by.is_human() {
+                    return Ok(InteractionsPage::default());
+                }
+                let mut rows = ask_rows::newest_of(db, session, before, limit + 1)?;
+                let has_more = rows.len() > limit as usize;
+                rows.truncate(limit as usize);
+                let shown = |row: ask_rows::Whole| row.standing.shown(row.card, row.reply, now);
+                Ok(InteractionsPage {
+                    interactions: rows.into_iter().rev().map(shown).collect(),
+                    has_more,
+                })
             })
             .await
     }
@@ -135,8 +175,10 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.settling(once, move |tx| {
             let call = &ask.tool_call_id;
-            let settled = settle(tx, &by, session, call, &Decision::Deny, None, now)?;
-            ask_rows::set_deny_reason(tx, settled.row.id, &ask.reason)?;
+            let decision = Decision::Deny {
+                reason: ask.reason.clone(),
+            };
+            let settled = settle(tx, &by, session, call, &decision, None, now)?;
             if ask.tell_agent && !ask.reason.is_empty() {
                 tell_agent(tx, &settled.row, by.author, &ask.reason, now)?;
             }
@@ -202,7 +244,10 @@ impl Hall {
         ask: Batch,
         once: Once<Vec<Batched>>,
     ) -> Result<Vec<Batched>> {
-        self.batch(by, session, ask, Decision::Deny, once).await
+        let decision = Decision::Deny {
+            reason: String::new(),
+        };
+        self.batch(by, session, ask, decision, once).await
     }
 
     async fn batch(
@@ -277,13 +322,13 @@ impl Hall {
                 let Some(whole) = ask_rows::by_id(tx, id)? else {
                     return Ok(());
                 };
-                let (mut row, card) = (whole.standing, whole.card);
+                let (mut row, card, reply) = (whole.standing, whole.card, whole.reply);
                 if row.state != ApprovalState::Consumed || row.withdrawn_at.is_some() {
                     return Ok(());
                 }
                 let told = card.clone();
                 if asking::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
-                    let interaction = row.shown(card, now);
+                    let interaction = row.shown(card, reply, now);
                     tx.append(now, None, &Event::InteractionDetached { interaction })?;
                 }
                 reopen(tx, &row, &told, &answer, now)
@@ -501,7 +546,8 @@ fn settle(
     };
     let decided = rules::decide(found.as_ref(), &questions, decision, digest, now)?;
     let mut row = found.ok_or(Refusal::NotFound(Thing::PendingApproval))?;
-    if !asking::step(tx, &mut row, decision.trigger(), Some(by.author), now)? {
+    let word = (Some(by.author), Some(decided.reply));
+    if !asking::step_with(tx, &mut row, decision.trigger(), word, now)? {
         return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
     }
     sessions::recount(tx, session, Some(by.author), now)?;

@@ -1,8 +1,16 @@
 //! What agents ask people, and the decisions on it.
 //! Source: spec, "POST /api/sessions/{id}/approve"; contract 3.8.
 
-use axum::{Json, extract::State, http::StatusCode};
-use guildhall_domain::callers::{AnyCaller, Decider};
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, Uri},
+    response::Response,
+};
+use guildhall_domain::{
+    callers::{AnyCaller, Decider},
+    ids::ApprovalId,
+};
 use guildhall_hall::{
     Hall,
     interactions::{Batched, Settled},
@@ -10,15 +18,19 @@ use guildhall_hall::{
 use guildhall_wire::{
     errors::ErrorEnvelope,
     interactions::{
-        Approve, Batch, BatchResult, BatchResults, Deny, Done, PendingInteractions, SubmitAnswers,
+        Approve, Batch, BatchResult, BatchResults, Deny, Done, Interactions, PendingInteractions,
+        SubmitAnswers,
     },
 };
 
 use crate::{
-    answers::Read,
+    answers::{Read, page},
     errors::{ApiResult, code_of},
     gates::By,
+    openapi::parameters::PageLimit,
+    page_cursor,
     path::SessionPath,
+    query::{FromQuery, Params, Query},
     repeats::Sent,
 };
 
@@ -34,6 +46,58 @@ pub async fn pending(
     Ok(Read(seen.map(|listed| PendingInteractions {
         interactions: listed.into_iter().map(Into::into).collect(),
     })))
+}
+
+/// Which interactions of a session are asked for.
+pub struct ListInteractions {
+    before: Option<ApprovalId>,
+    limit: u32,
+}
+
+/// What a cursor of a session's interactions is bound to.
+const LIST: &str = "interactions";
+
+impl FromQuery for ListInteractions {
+    fn read(params: &mut Params) -> Self {
+        Self {
+            before: params.after(LIST).map(ApprovalId::from_bytes),
+            limit: params.limit(),
+        }
+    }
+}
+
+/// What a session asked and what became of it, the newest, oldest first; the next page holds the
+/// ones before them. An agent gets an empty list.
+///
+/// What was decided is kept for a while; a session of the agents' own command lines has none.
+#[utoipa::path(get, path = "/api/sessions/{id}/interactions", tag = "interactions", operation_id = "listInteractions",
+    params(
+        ("id" = String, Path, description = "The session"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before, which leads to older ones"),
+    ),
+    responses((status = 200, body = Interactions),
+        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
+        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("caller"))))]
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+    uri: Uri,
+    SessionPath(session): SessionPath,
+    Query(ask): Query<ListInteractions>,
+) -> ApiResult<Response> {
+    let seen = hall.interactions(&by, session, ask.before, ask.limit).await;
+    let seen = hall.or_nothing(&by, session, seen).await?;
+    let oldest = seen.value.interactions.first();
+    let oldest = oldest.filter(|_| seen.value.has_more);
+    let next_cursor = oldest.map(|oldest| page_cursor::write(oldest.id.as_bytes(), LIST));
+    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
+        Interactions {
+            interactions: page.interactions.into_iter().map(Into::into).collect(),
+            next_cursor,
+        }
+    }))
 }
 
 /// Approves a pending tool call, this once unless `alwaysAllow` says otherwise.

@@ -78,7 +78,7 @@ async fn what_waits_is_listed_oldest_first_for_people_and_for_no_agent() {
         "openedAt": "2026-09-21T14:13:20.000Z", "parksAt": "2026-09-21T14:23:20.000Z",
         "expiresAt": "2026-09-21T18:13:20.000Z", "remainingMs": 14_400_000,
         "parked": false, "detached": false,
-        "resolution": null, "resolvedBy": null, "resolvedAt": null,
+        "resolution": null, "resolvedBy": null, "resolvedAt": null, "reply": null,
         "agentId": ada.agent(), "roomId": null,
     });
     assert_eq!(listed[0], expected);
@@ -118,6 +118,10 @@ async fn a_yes_is_this_once_whatever_the_agent_offers_first() {
     let expected = json!({
         "sessionId": session.id.to_string(), "id": id, "toolCallId": "c1", "kind": "tool_call",
         "resolution": "approved", "resolvedBy": pia.author(), "at": "2026-09-21T14:13:20.000Z",
+        "reply": {
+            "option": {"optionId": "once", "name": "once", "kind": "allow_once"},
+            "denyReason": null, "answers": null,
+        },
     });
     assert_eq!(told, expected);
     assert!(t.pending().await.is_empty());

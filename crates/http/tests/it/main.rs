@@ -55,6 +55,7 @@ mod folding;
 mod foreign;
 mod handles;
 mod interactions;
+mod interactions_list;
 mod interactions_time;
 mod keys;
 mod mcp;
