@@ -2,6 +2,7 @@
 
 import { waiting } from '../approvals/waiting.svelte';
 import { rooms } from '../rooms/rooms.svelte';
+import { isTextField } from '../ui/fields';
 import { layout } from './layout.svelte';
 import { letters } from './letters.svelte';
 import { askPath, roomPath } from './route';
@@ -41,7 +42,7 @@ function onCommand(key: string): boolean {
 
 function onLetter(event: KeyboardEvent): boolean {
   if (!letters.on) return false;
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector('dialog[open]')) {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || document.querySelector('dialog[open]')) {
     return false;
   }
   const now = Date.now();
@@ -74,7 +75,10 @@ function onLetter(event: KeyboardEvent): boolean {
 
 const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex]';
 
-/** Moves focus through the items of the view: asks, sessions, rooms, entries, people, agents. */
+/**
+ * Moves focus through the items of the view: asks, sessions, rooms, entries, people, agents.
+ * It chooses no ask: what is typed in good faith may begin with these letters.
+ */
 function step(by: 1 | -1): boolean {
   const items = [...document.querySelectorAll<HTMLElement>('main [data-item]')];
   if (items.length === 0) return false;
@@ -86,8 +90,4 @@ function step(by: 1 | -1): boolean {
   target?.focus();
   next?.scrollIntoView({ block: 'nearest' });
   return true;
-}
-
-function typing(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || target.shadowRoot?.activeElement != null || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
