@@ -1,59 +1,121 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PendingInteraction } from '../src/api/types';
-import { answer, call, cards, openSession, pending, prompt, select, send } from './at-work';
+import { answer, call, cards, choose, lettersCount, openSession, pending, pressAtOnce, send } from './at-work';
 import { expect, test } from './house';
 
 type PendingInteractions = { interactions: PendingInteraction[] };
 
 const write = call('write_file', { path: 'asked.txt', content: 'yes' });
 
-test('nothing but its own armed card answers an ask', async ({ house, windows }) => {
+test('a letter answers nothing but a card that a person chose', async ({ house, windows }) => {
   const session = await openSession(house, 'project');
   await send(house, session, 'Write', write);
   const page = await windows.open('/asks');
   const card = pending(page);
   await expect(card).toBeVisible();
-  const written = () => existsSync(join(house.folder('project'), 'asked.txt'));
 
   // From outside: no key, whatever it is.
   for (const key of ['a', 'd', 'A', 'D', 'Enter', ' ', 'Escape']) await page.keyboard.press(key);
-  // The first press on a card that has no focus finds it dead.
-  await card.getByRole('button', { name: /^Approve/ }).click({ force: true });
-  await expect(card.getByText('Nothing was answered.')).toBeVisible();
-  // Enter and Space on the card itself answer nothing, however long it had the focus.
-  await select(card);
-  await expect(card.getByRole('button', { name: /^Approve/ })).toBeEnabled();
+  // A jump leads to the card and chooses it not, by whatever key.
+  for (const jump of ['j', 'k', 'n']) {
+    await page.keyboard.press(jump);
+    await expect(card).toBeFocused();
+    for (const key of ['a', 'd', 'A', 'D', 'Enter', ' ']) await page.keyboard.press(key);
+    await expect(card).not.toHaveClass(/lettered/);
+    await expect(card).toContainText('Press an arrow key or click the card');
+  }
+  // Enter and Space on the card itself answer nothing, also when it is chosen.
+  await choose(card);
   for (const key of ['Enter', ' ', 'Escape']) await page.keyboard.press(key);
-  // Letters typed in a field of the card are words.
+  // Letters typed in a field of the card are words, and dead for a moment afterwards.
   await card.getByRole('button', { name: 'Deny with words' }).click();
   await expect(card.getByRole('textbox', { name: 'Why not?' })).toBeFocused();
   await page.keyboard.type('add a date');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('a');
   await card.getByRole('button', { name: 'Back' }).click();
   await expect(card).toBeFocused();
   await expect(pending(page)).toHaveCount(1);
-  expect(written()).toBe(false);
+  expect(existsSync(join(house.folder('project'), 'asked.txt'))).toBe(false);
 });
 
-test('A allows and D denies, once the card has the focus', async ({ house, windows }) => {
+test('A allows and D denies, once the card is chosen by a key or a press', async ({ house, windows }) => {
   const session = await openSession(house, 'project');
   await send(house, session, 'Write', write, '#say next', call('write_file', { path: 'denied.txt', content: 'no' }));
   const page = await windows.open('/asks');
   const first = pending(page);
+  await expect(first).toBeVisible();
   await page.keyboard.press('j');
-  await expect(first).toBeFocused();
-  await expect(first.getByRole('button', { name: /^Approve/ })).toBeEnabled();
+  await page.keyboard.press('ArrowDown');
+  await lettersCount(first);
   await page.keyboard.press('a');
   await expect.poll(() => existsSync(join(house.folder('project'), 'asked.txt'))).toBe(true);
 
   const second = pending(page).filter({ hasText: 'denied.txt' });
-  await select(second);
-  await expect(second.getByRole('button', { name: /^Deny$|^Deny D$/ })).toBeEnabled();
-  await second.focus();
+  await expect(second).toBeVisible();
+  await page.keyboard.press('j');
+  await expect(second).toBeFocused();
+  await page.keyboard.press('Tab');
+  await lettersCount(second);
   await page.keyboard.press('d');
   await expect(page.getByText('Nothing waits for you')).toBeVisible();
   await expect(cards(page).filter({ hasText: 'denied.txt' })).toContainText('Denied by you');
   expect(existsSync(join(house.folder('project'), 'denied.txt'))).toBe(false);
+});
+
+test('one press approves, and a press on a card that has just come does nothing', async ({ house, windows }) => {
+  const session = await openSession(house, 'project');
+  await send(house, session, 'Write', write);
+  const page = await windows.open('/');
+  await pressAtOnce(page, 'Approve');
+  await page.goto(`${house.url}/asks`);
+  const card = pending(page);
+  await expect(card.getByText('Nothing was answered.')).toBeVisible();
+  expect(existsSync(join(house.folder('project'), 'asked.txt'))).toBe(false);
+
+  await card.getByRole('button', { name: /^Approve/ }).click();
+  await expect(cards(page)).toContainText('Approved by you');
+  await expect.poll(() => existsSync(join(house.folder('project'), 'asked.txt'))).toBe(true);
+});
+
+test('after a press on a button of the card its letters count', async ({ house, windows }) => {
+  const session = await openSession(house, 'project');
+  await send(house, session, 'Write', write);
+  const page = await windows.open('/');
+  await pressAtOnce(page, 'Approve');
+  await page.goto(`${house.url}/asks`);
+  await pending(page).getByRole('button', { name: 'Deny with words' }).click();
+  await pending(page).getByRole('button', { name: 'Back' }).click();
+  await lettersCount(pending(page));
+  await page.keyboard.press('a');
+  await expect(cards(page)).toContainText('Approved by you');
+});
+
+test('a card that moves under the pointer takes no press', async ({ house, windows }) => {
+  const [one, two] = [await openSession(house, 'one'), await openSession(house, 'two')];
+  await send(house, one, 'Write', call('write_file', { path: 'first.txt', content: '1' }));
+  const page = await windows.open('/asks');
+  await expect(pending(page)).toHaveCount(1);
+  await send(house, two, 'Write', call('write_file', { path: 'second.txt', content: '2' }));
+  await expect(pending(page)).toHaveCount(2);
+  const second = pending(page).filter({ hasText: 'second.txt' });
+  await expect(second.getByRole('button', { name: /^Approve/ })).toBeEnabled();
+  // The first one is gone in the middle of a press, and the second stands in its place.
+  await second.evaluate((card) => {
+    const from = card.getBoundingClientRect().top;
+    const watch = new MutationObserver(() => {
+      if (card.getBoundingClientRect().top === from) return;
+      watch.disconnect();
+      const button = [...card.querySelectorAll('button')].find(({ innerText }) => innerText.startsWith('Approve'))!;
+      button.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));
+      button.click();
+    });
+    watch.observe(document.body, { childList: true, subtree: true });
+  });
+  await house.post(`/api/sessions/${one.id}/cancel`, {});
+  await expect(second.getByText('Nothing was answered.')).toBeVisible();
+  expect(existsSync(join(house.folder('two'), 'second.txt'))).toBe(false);
 });
 
 test('random keys answer nothing by accident', async ({ house, windows }) => {
@@ -61,7 +123,6 @@ test('random keys answer nothing by accident', async ({ house, windows }) => {
   await send(house, session, 'Write', write);
   const page = await windows.open(`/sessions/${session.id}`);
   await expect(pending(page)).toBeVisible();
-  await prompt(page).focus();
   const keys = ['a', 'd', 'A', 'D', 'Enter', 'Escape', ' ', 'x', 'ArrowUp', 'Backspace', 'j', 'k', 'y', 'n'];
   for (let count = 0; count < 300; count += 1) await page.keyboard.press(keys[(count * 7 + (count % 5)) % keys.length]!);
   await expect(pending(page)).toHaveCount(1);
@@ -72,7 +133,6 @@ test('words of a refusal reach the agent as the next message', async ({ house, w
   const session = await openSession(house, 'project');
   await send(house, session, 'Write', write);
   const page = await windows.open(`/sessions/${session.id}`);
-  await select(pending(page));
   await pending(page).getByRole('button', { name: 'Deny with words' }).click();
   await page.getByRole('textbox', { name: 'Why not?' }).fill('#say I heard you');
   await page.getByRole('button', { name: 'Deny with these words' }).click();
@@ -84,7 +144,7 @@ test('answered in one window, an ask is its outcome in every other', async ({ ho
   const session = await openSession(house, 'project');
   await send(house, session, 'Write', write);
   const [one, two] = [await windows.open('/asks'), await windows.open(`/sessions/${session.id}`)];
-  await select(pending(two));
+  await choose(pending(two));
   await answer(pending(one), /^Approve/);
   await expect(cards(two)).toContainText('Approved by you');
   await expect(cards(two).getByRole('button', { name: /^Approve/ })).toHaveCount(0);
@@ -140,9 +200,7 @@ test('letters can be switched off', async ({ house, windows }) => {
   const page = await windows.open('/settings/appearance');
   await page.getByRole('checkbox', { name: /Single letters do something/ }).uncheck();
   await page.goto(`${house.url}/asks`);
-  await select(pending(page));
-  await expect(pending(page).getByRole('button', { name: /^Approve/ })).toBeEnabled();
-  await pending(page).focus();
+  await choose(pending(page));
   await page.keyboard.press('a');
   await page.keyboard.press('d');
   await expect(pending(page)).toHaveCount(1);
@@ -192,12 +250,11 @@ test('asks that are alike are answered at once, each by its own digest', async (
     sent.push(`${toolCallId} ${digest[0]}`);
     await route.fulfill({ json: { ok: true } });
   });
+  await pressAtOnce(page, 'Approve all 3', '[role=group]');
   await page.goto(`${house.url}/asks`);
   const batch = page.getByRole('group', { name: '3 alike' });
-  const button = batch.getByRole('button', { name: 'Approve all 3' });
-  await button.click({ force: true });
   await expect(batch).toContainText('Nothing was answered.');
   expect(sent).toEqual([]);
-  await button.click();
+  await batch.getByRole('button', { name: 'Approve all 3' }).click();
   await expect.poll(() => sent.toSorted()).toEqual(['call-1 1', 'call-2 2', 'call-3 3']);
 });

@@ -28,15 +28,34 @@ export const cards = (page: Page): Locator => page.locator('[data-ask]');
 /** The one card that waits. */
 export const pending = (page: Page): Locator => cards(page).filter({ has: page.getByText(/^asks for/) });
 
-/** Gives the card the focus, as a person does who wants to answer. The buttons come alive by themselves. */
-export async function select(card: Locator): Promise<void> {
+/** Chooses the card by a press in it, as a person does who wants to answer by a letter, and waits until letters count. */
+export async function choose(card: Locator): Promise<void> {
   await card.getByRole('heading').first().click();
+  await lettersCount(card);
 }
 
-/** A button of a card waits until the card is armed, then it is pressed. */
+export const lettersCount = (card: Locator): Promise<void> => expect(card).toHaveClass(/\blettered\b/);
+
+/** One press, once the button has come alive by itself. */
 export async function answer(card: Locator, name: RegExp): Promise<void> {
-  await select(card);
   await card.getByRole('button', { name }).click();
+}
+
+/** From the next address on: presses a button in the very moment in which it is first drawn, and not again. */
+export async function pressAtOnce(page: Page, name: string, within = '[data-ask]'): Promise<void> {
+  await page.addInitScript(
+    ({ name, within }) => {
+      const watch = new MutationObserver(() => {
+        const button = [...document.querySelectorAll<HTMLElement>(`${within} button`)].find((one) => one.innerText.startsWith(name));
+        if (!button) return;
+        watch.disconnect();
+        button.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));
+        button.click();
+      });
+      watch.observe(document, { childList: true, subtree: true });
+    },
+    { name, within },
+  );
 }
 
 export const status = (page: Page, word: string): Promise<void> => expect(page.getByRole('main').locator('header').getByText(word)).toBeVisible();

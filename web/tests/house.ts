@@ -190,6 +190,8 @@ export type Look = {
   width?: number;
   height?: number;
   withoutLocks?: boolean;
+  /** A screen that is touched. */
+  touch?: boolean;
   /** The one other origin that a person clicks in this window. */
   clicked?: string;
   /** Another address of the same server. */
@@ -214,8 +216,8 @@ export const test = base.extend<Fixtures>({
     const broken: string[] = [];
     await use({
       async open(path, look = {}) {
-        const { theme = 'light', width = 1280, height = 800, withoutLocks = false, clicked = '', at = house.url, live: waits = true } = look;
-        const context = await newContext(browser, theme, width, height);
+        const { theme = 'light', width = 1280, height = 800, withoutLocks = false, touch = false, clicked = '', at = house.url, live: waits = true } = look;
+        const context = await newContext(browser, theme, width, height, touch);
         opened.push(context);
         watch(context, [at, clicked], strangers, broken);
         // As on plain http off loopback, where the browser offers no Web Locks.
@@ -242,8 +244,8 @@ function isRemoved(dir: string): boolean {
   }
 }
 
-function newContext(browser: Browser, colorScheme: 'light' | 'dark', width: number, height: number): Promise<BrowserContext> {
-  return browser.newContext({ colorScheme, viewport: { width, height }, reducedMotion: 'reduce' });
+function newContext(browser: Browser, colorScheme: 'light' | 'dark', width: number, height: number, touch: boolean): Promise<BrowserContext> {
+  return browser.newContext({ colorScheme, viewport: { width, height }, hasTouch: touch, isMobile: touch, reducedMotion: 'reduce' });
 }
 
 function watch(context: BrowserContext, known: string[], strangers: string[], broken: string[]): void {

@@ -1,44 +1,97 @@
 /**
- * When an ask may be answered. Pure.
- * A card answers only while it has the focus, and only some time after anything about it changed:
- * a press that was meant for something else finds it dead.
+ * When a card may decide. Pure.
+ * A press on a button counts once the card has stood still, unchanged and in sight for a moment.
+ * A single letter counts only on a card that a person chose, and never within a second of other typing:
+ * people type sentences where they believe a text field to be.
  */
 
-/** Dead time after focus, a change of content, and the window becoming visible. Source: experience, section 4. */
+/** Dead time after whatever changes under a hand. Source: experience, section 4. */
 export const ARM_MS = 400;
+/** Dead time of keys after anything was typed anywhere. */
+export const QUIET_MS = 1_000;
 
 export type Arming = {
-  /** When the card got the focus; null while it has none. */
-  focusedAt: number | null;
-  /** When what it shows last changed. */
+  /** When what it shows last changed; when it appeared, at first. */
   changedAt: number;
-  /** When the window last became visible; null while it is hidden. */
+  /** When it last stood elsewhere on the screen, or under a dialog. */
+  movedAt: number;
+  /** Since when the window can be seen; null while it cannot. */
   visibleAt: number | null;
+  /** Since when the focus is on it or in it, however it came there; null while it is elsewhere. */
+  focusedAt: number | null;
+  /** Since when it is chosen: by Tab, an arrow key or a press in it; null where the focus only jumped to it. */
+  chosenAt: number | null;
 };
 
-/** From when on the card is armed; null when waiting alone does not arm it. */
-export function armedFrom({ focusedAt, changedAt, visibleAt }: Arming): number | null {
-  if (focusedAt === null || visibleAt === null) return null;
-  return Math.max(focusedAt, changedAt, visibleAt) + ARM_MS;
+/** What happens to a card. `focused` is the focus that a key like N, a link or a program brings. */
+export type Happening = 'changed' | 'moved' | 'hidden' | 'shown' | 'focused' | 'chosen' | 'left';
+
+export const appeared = (now: number, visibleAt: number | null): Arming => ({
+  changedAt: now,
+  movedAt: now,
+  visibleAt,
+  focusedAt: null,
+  chosenAt: null,
+});
+
+export function after(arming: Arming, happening: Happening, now: number): Arming {
+  switch (happening) {
+    case 'changed':
+      return { ...arming, changedAt: now };
+    case 'moved':
+      return { ...arming, movedAt: now };
+    case 'hidden':
+      return { ...arming, visibleAt: null };
+    case 'shown':
+      return { ...arming, visibleAt: now };
+    case 'focused':
+      return { ...arming, focusedAt: arming.focusedAt ?? now };
+    case 'chosen':
+      return { ...arming, focusedAt: arming.focusedAt ?? now, chosenAt: arming.chosenAt ?? now };
+    case 'left':
+      return { ...arming, focusedAt: null, chosenAt: null };
+  }
 }
 
-export function isArmed(arming: Arming, now: number): boolean {
-  const from = armedFrom(arming);
-  return from !== null && now >= from;
+/** From when on a press of a pointer counts; null when waiting alone does not get there. */
+export function pressFrom({ changedAt, movedAt, visibleAt }: Arming): number | null {
+  return visibleAt === null ? null : Math.max(changedAt, movedAt, visibleAt) + ARM_MS;
 }
+
+/** From when on a button of the card may be pressed by Enter or Space, which are also keys of sentences. */
+export function keyPressFrom({ changedAt, visibleAt, focusedAt }: Arming, typedAt: number): number | null {
+  return visibleAt === null ? null : Math.max(Math.max(changedAt, visibleAt, focusedAt ?? 0) + ARM_MS, typedAt + QUIET_MS);
+}
+
+/** From when on a single letter counts; `typedAt` is when anything else was typed last. */
+export function letterFrom({ changedAt, visibleAt, chosenAt }: Arming, typedAt: number): number | null {
+  if (chosenAt === null || visibleAt === null) return null;
+  return Math.max(Math.max(chosenAt, changedAt, visibleAt) + ARM_MS, typedAt + QUIET_MS);
+}
+
+export const isOver = (from: number | null, now: number): boolean => from !== null && now >= from;
 
 export type Press = {
   key: string;
-  /** True only when the card itself is the target, not something inside or around it. */
-  onCard: boolean;
+  /** True in a text field, a menu and the like, where letters mean something else. */
+  inField: boolean;
   repeat: boolean;
   modified: boolean;
 };
 
-/** What a key asks of the card; the card decides whether it is armed. Enter, Space and Escape ask nothing. */
-export function deedOf({ key, onCard, repeat, modified }: Press): 'approve' | 'deny' | null {
-  if (!onCard || repeat || modified) return null;
+/** What a letter asks of the card it is pressed on; the card decides whether it counts. */
+export function deedOf({ key, inField, repeat, modified }: Press): 'approve' | 'deny' | null {
+  if (inField || repeat || modified) return null;
   if (key === 'a' || key === 'A') return 'approve';
   if (key === 'd' || key === 'D') return 'deny';
   return null;
 }
+
+const CHOOSING = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'];
+/** A key that chooses the card which has the focus already. */
+export const isChoosing = ({ key, inField, modified }: Press): boolean => !inField && !modified && CHOOSING.includes(key);
+
+const WRITING = ['Enter', 'Backspace', 'Delete', 'Dead', 'Process', 'Unidentified'];
+/** Whether a key is one that people write sentences with. */
+export const isWriting = ({ key, modified }: Pick<Press, 'key' | 'modified'>): boolean =>
+  !modified && ([...key].length === 1 || WRITING.includes(key));

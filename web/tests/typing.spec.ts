@@ -1,0 +1,124 @@
+/** People type sentences where they believe a text field to be. Nothing that waits may be decided by one. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { Page } from '@playwright/test';
+import type { Approval, PendingInteraction } from '../src/api/types';
+import { call, openSession, send } from './at-work';
+import { expect, live, test, type House } from './house';
+import { askFor, program } from './tools';
+
+/** Another seed types other sentences at another pace; the one of a failure is printed with it. */
+const SEED = Number(process.env.TYPING_SEED ?? 19);
+/** Pages typed into side by side. */
+const HANDS = 4;
+/** A key takes a person this long. */
+const PACE_MS = [60, 150] as const;
+
+/** With these the page approved three calls once. */
+const KNOWN = ['Can one of you have a look', 'In the main branch a change'];
+/** Words that begin with letters that do something. */
+const OTHERS = [
+  'and add a date, not a dash',
+  'do a dry run and again',
+  'just keep a diary, a draft and a dump',
+  'knead a dough a day',
+  'go and ask Ada, a good deed',
+  'yes, approve and deny are words',
+  '1 and 2 and a and d are keys',
+  'next a name, then a day and a deadline',
+];
+
+/** Small, seeded, and the same on every machine. */
+function random(seed: number): () => number {
+  return () => {
+    seed = (seed * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return seed / 4_294_967_296;
+  };
+}
+
+async function type(page: Page, sentence: string, next: () => number): Promise<void> {
+  for (const key of [...sentence, 'Enter']) {
+    const pace = setTimeout(PACE_MS[0] + next() * (PACE_MS[1] - PACE_MS[0]));
+    await page.keyboard.press(key);
+    await pace;
+  }
+}
+
+/** What waits for a person, of all kinds. */
+async function waiting(house: House): Promise<string[]> {
+  const { interactions } = await house.get<{ interactions: PendingInteraction[] }>('/api/sessions/pending-interactions');
+  const { approvals } = await house.get<{ approvals: Approval[] }>('/api/approvals');
+  return [...new Set([...interactions, ...approvals].map(({ id }) => id))].toSorted();
+}
+
+/** Where what waits can be met, or sentences are written; and every other view. */
+type Views = { near: string[]; far: string[] };
+
+/** A call, a command, a question and a tool server wait. */
+async function seed(house: House): Promise<Views> {
+  const scribe = await house.agent('Scribe');
+  const team = await house.team();
+  const session = await openSession(house, 'project');
+  const asking = await openSession(house, 'asking');
+  await send(house, session, 'Write', call('write_file', { path: 'asked.txt', content: 'yes' }));
+  await send(house, await openSession(house, 'running'), 'Run', call('run_command', { command: ['touch', 'ran.txt'] }));
+  const form = { type: 'object', properties: { sure: { type: 'boolean', title: 'Is it ready?' } } };
+  await send(house, asking, 'Ask', `#ask ${JSON.stringify(form)}`);
+  await askFor(house, scribe, 'notes', { transport: 'stdio', command: program(house) });
+  const { entry } = await scribe.say(team.id, 'The build is green.');
+  await scribe.say(team.id, 'All of it.', entry.id);
+  await expect.poll(async () => (await waiting(house)).length, { message: 'all four wait' }).toBe(4);
+  const [first] = (await house.get<{ interactions: PendingInteraction[] }>('/api/sessions/pending-interactions')).interactions;
+  return {
+    near: ['/', '/asks', `/asks/${first!.id}`, `/rooms/${team.id}`, `/rooms/${team.id}/t/${entry.id}`, `/sessions/${session.id}`, `/sessions/${asking.id}`],
+    far: [
+      ...['/sessions', '/rooms', '/threads', '/people', '/search', '/agents', `/agents/${scribe.agent.id}`, `/agents/${scribe.agent.id}/mcp`],
+      ...['/files', '/browser', '/connections', '/usage', '/settings', '/settings/appearance', '/nowhere'],
+    ],
+  };
+}
+
+test('sentences typed into any view decide nothing', async ({ house, windows }) => {
+  // Pace is the subject: some 50 sentences of 30 keys, by four hands.
+  test.setTimeout(180_000);
+  console.log(`typing with seed ${SEED}`);
+  const next = random(SEED);
+  const { near, far } = await seed(house);
+  const before = await waiting(house);
+  const other = () => OTHERS[Math.floor(next() * OTHERS.length)]!;
+  const plans = [
+    ...near.map((view) => ({ view, sentences: [...KNOWN, other()] })),
+    ...far.map((view, index) => ({ view, sentences: [KNOWN[index % KNOWN.length]!, other()] })),
+  ];
+
+  const hand = async (own: number) => {
+    const pace = random(SEED + own);
+    const page = await windows.open('/');
+    for (const { view, sentences } of plans.filter((_, index) => index % HANDS === own)) {
+      for (const sentence of sentences) {
+        await page.goto(house.url + view);
+        await live(page);
+        await type(page, sentence, pace);
+        expect(await waiting(house), `“${sentence}” at ${view}, seed ${SEED}`).toEqual(before);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: HANDS }, (_, own) => hand(own)));
+
+  expect(existsSync(join(house.folder('project'), 'asked.txt'))).toBe(false);
+  expect(existsSync(join(house.folder('running'), 'ran.txt'))).toBe(false);
+});
+
+test('a room is clicked and a sentence typed: it stands in the message box', async ({ house, windows }) => {
+  await seed(house);
+  const before = await waiting(house);
+  const page = await windows.open('/');
+  await page.getByRole('navigation').first().getByRole('link', { name: 'Rooms' }).click();
+  await page.getByRole('main').getByRole('link', { name: /team/i }).first().click();
+  await expect(page.getByRole('textbox', { name: /^Write to/ })).toBeFocused();
+  await page.keyboard.type(KNOWN[0]!);
+  await expect(page.getByRole('textbox', { name: /^Write to/ })).toHaveValue(KNOWN[0]!);
+  expect(await waiting(house)).toEqual(before);
+});
