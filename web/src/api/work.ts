@@ -43,6 +43,13 @@ export const work = {
 
   interactions: {
     pending: () => reading(http.GET('/api/sessions/pending-interactions')),
+    /** The newest of a session, whatever became of them; the cursor of a page leads to older ones. */
+    page: (id: string, cursor?: string) =>
+      reading(
+        http.GET('/api/sessions/{id}/interactions', {
+          params: { ...at(id), query: { limit: PAGE_MAX, ...(cursor ? { cursor } : {}) } },
+        }),
+      ),
     approve: (id: string, body: { toolCallId: string; digest: string; alwaysAllow: boolean; optionId?: string }) =>
       changed(http.POST('/api/sessions/{id}/approve', { params: at(id), body })),
     /** Takes no digest: a refusal is safe whatever was shown. */

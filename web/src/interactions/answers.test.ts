@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Question } from '../api/types';
-import { answersOf, firstValues, missing } from './answers';
+import { answersOf, answersShown, firstValues, missing } from './answers';
 
 const question = (id: string, type: Question['type'], more: Partial<Question> = {}): Question => ({
   id, title: id, description: '', type, options: [], required: false, default: null, ...more,
@@ -20,4 +20,15 @@ test('what must be answered is told, and a number has to be one', () => {
 test('only what was answered is sent', () => {
   const questions = [question('a', 'text'), question('b', 'boolean'), question('m', 'multi'), question('l', 'link')];
   expect(answersOf(questions, { a: '', b: 'false', m: ['1'], l: 'x' })).toEqual({ b: 'false', m: ['1'] });
+});
+
+test('what was answered stands in the words of the form, without what was left open', () => {
+  const options = [{ value: 'eu', label: 'Europe' }, { value: 'us', label: '' }];
+  const questions = [question('name', 'text', { title: 'Its name?' }), question('sure', 'boolean'), question('in', 'multi', { options }), question('port', 'number'), question('more', 'text')];
+  expect(answersShown(questions, { name: 'api', sure: false, in: ['eu', 'us'], port: 80 })).toEqual([
+    { id: 'name', title: 'Its name?', answers: ['api'] },
+    { id: 'sure', title: 'sure', answers: ['No'] },
+    { id: 'in', title: 'in', answers: ['Europe', 'us'] },
+    { id: 'port', title: 'port', answers: ['80'] },
+  ]);
 });

@@ -1,4 +1,4 @@
-/** A question form's values on their way from its fields to the server. Pure. */
+/** A question form's values on their way from its fields to the server, and as they are shown afterwards. Pure. */
 
 import type { Answers, Question } from '../api/types';
 
@@ -33,4 +33,17 @@ export function answersOf(questions: readonly Question[], values: Values): Answe
     return type === 'link' || value.length === 0 ? [] : [[id, value]];
   });
   return Object.fromEntries(given);
+}
+
+/** What was answered, in the words of the form; a question that was left open is not among it. */
+export function answersShown(questions: readonly Question[], answers: Record<string, unknown>): { id: string; title: string; answers: string[] }[] {
+  return questions.flatMap(({ id, type, title, options }) => {
+    const given = answers[id];
+    if (given === undefined) return [];
+    const wordsOf = (value: unknown): string => {
+      if (type === 'boolean') return value === true ? 'Yes' : 'No';
+      return options.find((option) => option.value === value)?.label || String(value);
+    };
+    return [{ id, title: title || id, answers: (Array.isArray(given) ? given : [given]).map(wordsOf) }];
+  });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Interaction, ToolKind } from '../api/types';
-import { batchesOf, commandOf, detachedWords, headlineOf, restOfInput, spanWords, standingOptions, toldWords } from './ask';
+import { batchesOf, commandOf, detachedWords, headlineOf, outcomeWords, restOfInput, spanWords, standingOptions, toldWords } from './ask';
 
 const asked = (more: Partial<Interaction> = {}): Interaction => ({
   id: 'i1',
@@ -34,6 +34,7 @@ const asked = (more: Partial<Interaction> = {}): Interaction => ({
   resolution: null,
   resolvedBy: null,
   resolvedAt: null,
+  reply: null,
   ...more,
 });
 
@@ -83,12 +84,21 @@ test('a span is said shortly', () => {
 });
 
 test('what the agent hears is said as it is, also where it is gone', () => {
-  const here = { detached: false, opaque: false };
-  const gone = { detached: true, opaque: false };
+  const here = asked();
+  const gone = asked({ detached: true });
   expect(toldWords('denied', here)).toBe('The agent was told no.');
   expect(toldWords('denied', gone)).toBe('The agent that asked was gone; nothing was done.');
   expect(toldWords('answered', gone)).toContain('started again');
   expect(toldWords('approved', { ...gone, opaque: true })).toContain('ask once more');
   expect(toldWords('cancelled', gone)).toBe('Nothing was done.');
   expect(detachedWords(asked({ kind: 'question' }))).toContain('Answers start it again');
+});
+
+test('a standing permission and a question that was left are told as what they are', () => {
+  const option = { optionId: 'yy', name: 'Always allow edits', kind: 'allow_always' as const };
+  const always = asked({ reply: { option, denyReason: null, answers: null } });
+  expect(outcomeWords('approved', asked())).toBe('Approved');
+  expect(outcomeWords('approved', always)).toBe('Always allowed');
+  expect(toldWords('approved', always)).not.toContain('once');
+  expect(outcomeWords('denied', asked({ kind: 'question' }))).toBe('Not answered');
 });

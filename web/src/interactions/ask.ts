@@ -130,10 +130,20 @@ const told = {
   cancelled: 'Nothing was done.',
 } as const;
 
-export const outcomeWords = (resolution: keyof typeof outcomes): string => outcomes[resolution];
+export const isAlways = ({ reply }: Pick<Interaction, 'reply'>): boolean => reply?.option?.kind === 'allow_always';
+
+/** What was decided. */
+export function outcomeWords(resolution: keyof typeof outcomes, ask: Pick<Interaction, 'kind' | 'reply'>): string {
+  if (resolution === 'approved' && isAlways(ask)) return 'Always allowed';
+  if (resolution === 'denied' && ask.kind === 'question') return 'Not answered';
+  return outcomes[resolution];
+}
 
 /** What the agent hears of a decision. One that is gone is started again for a yes and for answers; a no is only kept. */
-export function toldWords(resolution: keyof typeof told, { detached, opaque }: Pick<Interaction, 'detached' | 'opaque'>): string {
+export function toldWords(resolution: keyof typeof told, ask: Pick<Interaction, 'kind' | 'detached' | 'opaque' | 'reply'>): string {
+  const { kind, detached, opaque } = ask;
+  if (resolution === 'approved' && isAlways(ask)) return 'The agent need not ask again for what it counts as alike.';
+  if (resolution === 'denied' && kind === 'question' && !detached) return 'The agent was told that it gets no answer.';
   if (!detached || resolution === 'cancelled') return told[resolution];
   if (resolution === 'approved') return opaque ? 'The agent is started again and has to ask once more.' : 'The agent is started again and may do exactly this, once.';
   if (resolution === 'answered') return 'The agent is started again and gets the answers.';

@@ -1,7 +1,10 @@
-/** Everything that waits for a person, in every session, and what became of it while this page was open. */
+/**
+ * Everything that waits for a person, in every session, and what became of it while this page was open;
+ * of sessions one looks into also what was decided before.
+ */
 
 import { SvelteMap } from 'svelte/reactivity';
-import type { Interaction, PendingInteraction, Resolution } from '../api/types';
+import type { Interaction, PendingInteraction, Reply, Resolution } from '../api/types';
 import { work } from '../api/work';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
@@ -11,9 +14,11 @@ export type Ask = Interaction & {
   heardAt: number;
   /** True when what it shows is not what it showed first. */
   changed: boolean;
+  /** True when it was over before this page heard of it. */
+  past: boolean;
 };
 
-type Resolved = { id: string; resolution: Resolution; resolvedBy: string | null; at: string };
+type Resolved = { id: string; resolution: Resolution; resolvedBy: string | null; at: string; reply: Reply | null };
 
 /** Outcomes kept in sight. */
 const OUTCOMES_MAX = 30;
@@ -31,7 +36,7 @@ class Asks {
   pending = $derived([...this.#byId.values()].filter(isPending).sort(byAge));
   outcomes = $derived(
     [...this.#byId.values()]
-      .filter((ask) => !isPending(ask))
+      .filter((ask) => !isPending(ask) && !ask.past)
       .sort((a, b) => ((a.resolvedAt ?? '') < (b.resolvedAt ?? '') ? 1 : -1))
       .slice(0, OUTCOMES_MAX),
   );
@@ -53,6 +58,19 @@ class Asks {
   everyOf(sessionId: string): Ask[] {
     return [...this.#byId.values()].filter((ask) => ask.sessionId === sessionId).sort(byAge);
   }
+
+  /** Reads what was decided in a session; what waits there is known already. */
+  loadDecided = async (sessionId: string): Promise<void> => {
+    for (let cursor: string | undefined; ; ) {
+      const { body } = await work.interactions.page(sessionId, cursor);
+      for (const interaction of body.interactions) {
+        const known = this.#byId.get(interaction.id);
+        if (!isPending(interaction) && (!known || isPending(known))) this.#put(interaction);
+      }
+      if (body.nextCursor === null) return;
+      cursor = body.nextCursor;
+    }
+  };
 
   load = async (): Promise<void> => {
     try {
@@ -80,19 +98,19 @@ class Asks {
         break;
       }
       case 'interaction_resolved': {
-        const { id, resolution, resolvedBy, at } = event.data as Resolved;
-        this.resolved({ id, resolution, resolvedBy, at });
+        const { id, resolution, resolvedBy, at, reply } = event.data as Resolved;
+        this.resolved({ id, resolution, resolvedBy, at, reply });
         break;
       }
     }
   };
 
   /** Turns an ask into its outcome, as an event or a refusal tells it. */
-  resolved({ id, resolution, resolvedBy, at }: Resolved): void {
+  resolved({ id, resolution, resolvedBy, at, reply }: Resolved): void {
     const known = this.#byId.get(id);
     if (!known) return;
     const states = { approved: 'consumed', answered: 'consumed', denied: 'denied', expired: 'expired', cancelled: 'withdrawn' } as const;
-    this.#byId.set(id, { ...known, state: states[resolution], resolution, resolvedBy, resolvedAt: at });
+    this.#byId.set(id, { ...known, state: states[resolution], resolution, resolvedBy, resolvedAt: at, reply });
   }
 
   #take(interactions: PendingInteraction[], seq: number): void {
@@ -105,7 +123,8 @@ class Asks {
   #put(interaction: Interaction): Ask {
     const known = this.#byId.get(interaction.id);
     const changed = known !== undefined && (known.changed || known.digest !== interaction.digest);
-    const ask = { ...interaction, heardAt: performance.now(), changed };
+    const past = known ? known.past : !isPending(interaction);
+    const ask = { ...interaction, heardAt: performance.now(), changed, past };
     this.#byId.set(ask.id, ask);
     return ask;
   }

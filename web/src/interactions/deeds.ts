@@ -50,7 +50,7 @@ async function mend(ask: Ask, refusal: ApiError): Promise<void> {
   if (refusal.code === 'INTERACTION_ALREADY_RESOLVED') {
     const details = refusal.details as { resolution?: Resolution; resolvedAt?: string } | null;
     if (details?.resolution && asks.get(ask.id)?.state === 'pending') {
-      asks.resolved({ id: ask.id, resolution: details.resolution, resolvedBy: null, at: details.resolvedAt ?? '' });
+      asks.resolved({ id: ask.id, resolution: details.resolution, resolvedBy: null, at: details.resolvedAt ?? '', reply: null });
     }
     return;
   }

@@ -6,6 +6,7 @@ import { Canvas } from '../canvas/canvas.svelte';
 import { newKey } from '../entries/outbox';
 import { asApiError } from '../errors/error';
 import { onceMore } from '../events/again';
+import { asks } from '../interactions/asks.svelte';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/reading';
 import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
@@ -52,7 +53,7 @@ export class OpenSession {
     }
     // Of what was said in a terminal only the plan is read; it has no canvas here.
     if (this.session?.origin === 'terminal') return void (await this.tasks.load());
-    await Promise.all([this.refresh(), this.loadQueue(), this.tasks.load(), this.canvas.load()]);
+    await Promise.all([this.refresh(), this.loadQueue(), this.#loadDecided(), this.tasks.load(), this.canvas.load()]);
   }
 
   async #find(): Promise<void> {
@@ -76,6 +77,14 @@ export class OpenSession {
       // Read again with the next change of it; the count stands in the session.
     }
   };
+
+  async #loadDecided(): Promise<void> {
+    try {
+      await asks.loadDecided(this.id);
+    } catch {
+      // The calls say themselves what became of them; who decided is read with the next look.
+    }
+  }
 
   /** Sends a text, or sends one again that was not taken. */
   async send(text: string, again?: string): Promise<void> {

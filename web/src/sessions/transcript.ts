@@ -50,23 +50,37 @@ export function merged(known: readonly Message[], read: readonly Message[]): Mes
 
 /** Something that happened beside the messages, told in a row of its own. */
 export type Aside = { key: string; at: string; text: string };
-export type Row = { kind: 'message'; key: string; message: Message } | { kind: 'aside'; key: string; aside: Aside };
+export type Row<Ask> =
+  | { kind: 'message'; key: string; message: Message }
+  | { kind: 'aside'; key: string; aside: Aside }
+  | { kind: 'ask'; key: string; ask: Ask };
 
-/** Messages in their order, and between them what happened beside them, each behind what was said before it. */
-export function rowsOf(messages: readonly Message[], asides: readonly Aside[]): Row[] {
-  const rows: Row[] = [];
+/**
+ * Messages in their order, and between them what happened beside them, each behind what was said before it:
+ * asides, and asks that are about no call of a message. Both come in the order of their time.
+ */
+export function rowsOf<Ask extends { id: string; openedAt: string }>(
+  messages: readonly Message[],
+  asides: readonly Aside[],
+  asks: readonly Ask[],
+): Row<Ask>[] {
+  const beside = [
+    ...asides.map((aside) => ({ at: aside.at, row: { kind: 'aside' as const, key: `aside ${aside.key}`, aside } })),
+    ...asks.map((ask) => ({ at: ask.openedAt, row: { kind: 'ask' as const, key: `ask ${ask.id}`, ask } })),
+  ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  const rows: Row<Ask>[] = [];
   let next = 0;
-  const asidesUntil = (at: string | null) => {
-    for (let aside = asides[next]; aside && (at === null || aside.at < at); aside = asides[next]) {
-      rows.push({ kind: 'aside', key: `aside ${aside.key}`, aside });
+  const besideUntil = (at: string | null) => {
+    for (let one = beside[next]; one && (at === null || one.at < at); one = beside[next]) {
+      rows.push(one.row);
       next += 1;
     }
   };
   for (const message of messages) {
-    asidesUntil(message.createdAt);
+    besideUntil(message.createdAt);
     rows.push({ kind: 'message', key: message.id, message });
   }
-  asidesUntil(null);
+  besideUntil(null);
   return rows;
 }
 
