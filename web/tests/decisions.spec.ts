@@ -1,7 +1,7 @@
 /** A call and what was decided about it are one card, now and after a reload. */
 
 import type { Page } from '@playwright/test';
-import { answer, call, cards, openSession, pending, send } from './at-work';
+import { answer, call, cards, openSession, pending, prompt, send } from './at-work';
 import { expect, live, test, type House } from './house';
 import { expectAccessible, looks } from './looks';
 
@@ -54,6 +54,7 @@ test('a standing permission is shown as one', async ({ house, windows }) => {
   await page.getByRole('menuitem').first().click();
   const offered = await page.getByRole('dialog').locator('blockquote').innerText();
   await page.getByRole('dialog').getByRole('button', { name: 'Always allow' }).click();
+  await expect(prompt(page)).toBeFocused();
   await expectKept(page, 'Always allowed by you at', offered);
 });
 

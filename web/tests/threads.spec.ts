@@ -27,7 +27,7 @@ test('a thread opens beside its room, and everybody sees it grow', async ({ hous
 
   await choose(one, 'Who takes the keystone?', 'Reply in thread');
   await expect(one).toHaveURL(`${house.url}/rooms/${team.id}/t/${root.id}`);
-  await expect(one.getByRole('heading', { name: 'Thread' })).toBeFocused();
+  await expect(threadComposer(one)).toBeFocused();
   await expect(one.getByText('No replies yet')).toBeVisible();
   await threadComposer(one).fill('I do');
   await threadComposer(one).press('Enter');
