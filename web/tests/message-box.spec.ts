@@ -64,7 +64,7 @@ test('whoever is in a text field or a dialog stays there', async ({ house, windo
   });
   await answer(pending(page), /^Approve/);
   await page.keyboard.press('Control+k');
-  const find = page.getByRole('combobox');
+  const find = page.getByRole('dialog', { name: 'Find' }).getByRole('combobox');
   await expect(find).toBeFocused();
   const over = page.waitForResponse('**/approve');
   letGo();
