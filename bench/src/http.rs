@@ -177,25 +177,41 @@ pub(crate) fn get_with(server: SocketAddr, path: &str, lines: &str) -> Vec<u8> {
 
 /// A POST with a JSON body as bytes.
 pub(crate) fn post(server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
-    with_json("POST", server, path, body)
+    post_with(server, path, "", body)
+}
+
+/// The same with further lines in its head, each with its end.
+pub(crate) fn post_with(
+    server: SocketAddr,
+    path: &str,
+    lines: &str,
+    body: &serde_json::Value,
+) -> Vec<u8> {
+    with_json("POST", server, path, lines, body)
 }
 
 /// A PATCH with a JSON body as bytes.
 pub(crate) fn patch(server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
-    with_json("PATCH", server, path, body)
+    with_json("PATCH", server, path, "", body)
 }
 
 /// A PUT with a JSON body as bytes.
 pub(crate) fn put(server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
-    with_json("PUT", server, path, body)
+    with_json("PUT", server, path, "", body)
 }
 
-fn with_json(method: &str, server: SocketAddr, path: &str, body: &serde_json::Value) -> Vec<u8> {
+fn with_json(
+    method: &str,
+    server: SocketAddr,
+    path: &str,
+    lines: &str,
+    body: &serde_json::Value,
+) -> Vec<u8> {
     let body = body.to_string();
     let length = body.len();
     format!(
         "{method} {path} HTTP/1.1\r\nHost: {server}\r\nContent-Type: application/json\r\n\
-         Content-Length: {length}\r\n\r\n{body}"
+         {lines}Content-Length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
 }

@@ -25,7 +25,7 @@ use tokio::{
 
 use crate::{
     Result, Scale,
-    http::{Client, post},
+    http::{Client, get, post, post_with},
     measure::{Span, Times},
     server::{House, Server},
     table::{Amount, Row, Target},
@@ -151,10 +151,13 @@ async fn sets(server: &Server, owner: Owner) -> Result<Vec<Row>> {
     talk.turn("#clock").await?;
     for n in 0..TURNS {
         same.push(talk.turn("#clock").await?.until_prompt());
-        let verb = ["disable", "enable"][n % 2];
-        let path = format!("{}/server-0/{verb}", owner.servers());
-        let request = post(server.address, &path, &json!({}));
-        client.expect(&request, 200).await?;
+        let path = |verb: &str| format!("{}/server-0/{verb}", owner.servers());
+        if n % 2 == 0 {
+            let request = post(server.address, &path("disable"), &json!({}));
+            client.expect(&request, 200).await?;
+        } else {
+            approved(&mut client, server.address, &path("enable"), &json!({})).await?;
+        }
         other.push(talk.turn("#clock").await?.until_prompt());
     }
     let none = none.percentile_ms(50.0);
@@ -201,8 +204,7 @@ impl Owner {
         let program = std::env::current_exe()?;
         let connection = json!({"transport": "stdio", "command": program, "args": [WORD]});
         let ask = json!({"name": name, "connection": connection});
-        let request = post(server, &self.servers(), &ask);
-        client.expect(&request, 200).await.map(drop)
+        approved(client, server, &self.servers(), &ask).await
     }
 
     /// The token of the agent's session, as its own tool servers show it; written into the store
@@ -225,6 +227,24 @@ impl Owner {
         written.await.map_err(crate::broken)?;
         Ok(secret.reveal())
     }
+}
+
+/// Posts what needs a card, as the owner who says yes to it.
+async fn approved(client: &mut Client, server: SocketAddr, path: &str, body: &Value) -> Result<()> {
+    let request = post_with(server, path, "Prefer: wait=0\r\n", body);
+    let required: Value = serde_json::from_slice(client.expect(&request, 202).await?)?;
+    let text = |member: &str| required[member].as_str().unwrap_or_default();
+    let card = format!("/api/approvals/{}", text("approvalId"));
+    let shown: Value = serde_json::from_slice(client.expect(&get(server, &card), 200).await?)?;
+    let yes = post(
+        server,
+        &format!("{card}/grant"),
+        &json!({"digest": shown["digest"]}),
+    );
+    client.expect(&yes, 200).await?;
+    let token = format!("X-Service-Approval: {}\r\n", text("approvalToken"));
+    let request = post_with(server, path, &token, body);
+    client.expect(&request, 200).await.map(drop)
 }
 
 /// The tool server without anything between.

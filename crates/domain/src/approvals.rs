@@ -27,7 +27,7 @@ pub use standing::{ApprovalState, ApprovalTrigger};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {
-    /// A deed that a program or an agent asked for.
+    /// A deed that somebody asked for.
     Capability,
     /// What was allowed before looks different now.
     Repin,
@@ -95,7 +95,7 @@ impl Tier {
     ];
 }
 
-/// Every deed that a person must allow to programs and agents.
+/// Every deed that a person must allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// Adding an MCP server to an agent.
@@ -163,6 +163,21 @@ impl Capability {
             | Self::ConnectorsExecute
             | Self::ConnectorsAccess => Tier::Destructive,
         }
+    }
+
+    /// Whether it waits for a card also where a person asks. What is to run here from then on is
+    /// approved by whoever has read what it is, and who leaves a credential out is told from a
+    /// person by nothing; what ends or is done once, a person decides by asking for it.
+    pub const fn asks_people(self) -> bool {
+        match self {
+            Self::McpAdd | Self::McpUpdate | Self::McpImport | Self::McpRepin => true,
+            Self::McpRemove | Self::ConnectorsExecute | Self::ConnectorsAccess => false,
+        }
+    }
+
+    /// Whether a request of `caller` for it waits for a card.
+    pub fn needs_card(self, caller: &Caller) -> bool {
+        self.asks_people() || !is_person(caller)
     }
 }
 
@@ -237,8 +252,8 @@ pub struct Approval {
 }
 
 /// Whose a request for an approval is: what a token of it is bound to. An agent is itself with
-/// each of its tokens; a program is its key, so that another key of the same person has nothing
-/// of it. Source: contract 4.5, "the same requester identity".
+/// each of its tokens, and so is a person at each screen; a program is its key, so that another
+/// key of the same person has nothing of it. Source: contract 4.5, "the same requester identity".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requester([u8; 16]);
 
@@ -271,8 +286,8 @@ impl Requester {
     }
 }
 
-/// Whether the caller's request is itself a person's decision. Another account is a program
-/// here, and so is an owner's connection that may be an agent's. Source: contract 4.1.
+/// Whether the caller is a person at a screen. Another account is a program here, and so is an
+/// owner's connection that may be an agent's. Source: contract 4.1.
 pub fn is_person(caller: &Caller) -> bool {
     OwnerInteractive::admit(*caller).is_ok()
 }

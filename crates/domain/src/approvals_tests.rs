@@ -357,6 +357,28 @@ fn only_the_owner_at_a_screen_is_a_person_and_sees_all() {
 }
 
 #[test]
+fn what_is_to_run_here_needs_a_card_whoever_asks() {
+    for (capability, asks_people) in [
+        (Capability::McpAdd, true),
+        (Capability::McpUpdate, true),
+        (Capability::McpRemove, false),
+        (Capability::McpImport, true),
+        (Capability::McpRepin, true),
+        (Capability::ConnectorsExecute, false),
+        (Capability::ConnectorsAccess, false),
+    ] {
+        for (caller, is_person) in callers() {
+            let expected = asks_people || !is_person;
+            assert_eq!(
+                capability.needs_card(&caller),
+                expected,
+                "{capability:?} {caller:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_program_is_its_key_and_an_agent_itself_with_each_of_its_credentials() {
     let identities: BTreeSet<[u8; 16]> = callers()
         .iter()

@@ -281,8 +281,8 @@ impl ServerPatch {
         check.done()
     }
 
-    /// Whether the change is one that a program or agent needs a person for: another connection,
-    /// and switching on what a person switched off.
+    /// Whether the change is one that needs a card: another connection, and switching on what a
+    /// person switched off.
     ///
     /// A connection counts also when it is the stored one: an answer that told them apart would
     /// tell whoever may not read the stored values whether a guess is right.

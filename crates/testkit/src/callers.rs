@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     net::{TcpSocket, TcpStream},
     task::JoinSet,
@@ -180,6 +180,16 @@ impl Caller {
         self.ask("PATCH", path).json(&body).send().await
     }
 
+    /// [`Ask::approved`] of a `POST` of a JSON body.
+    pub async fn post_approved(&self, path: &str, body: Value) -> Answer {
+        self.ask("POST", path).json(&body).approved().await
+    }
+
+    /// [`Ask::approved`] of a `PATCH` with a JSON body.
+    pub async fn patch_approved(&self, path: &str, body: Value) -> Answer {
+        self.ask("PATCH", path).json(&body).approved().await
+    }
+
     /// `PUT` of a JSON body.
     pub async fn put(&self, path: &str, body: Value) -> Answer {
         self.ask("PUT", path).json(&body).send().await
@@ -251,6 +261,24 @@ impl Ask {
     /// Sends the request and reads the whole answer; of a stream only its head.
     pub async fn send(self) -> Answer {
         self.begin().await.read().await
+    }
+
+    /// Sends a request that needs a card, has its caller say yes to what the card shows, and sends
+    /// it again; a refusal is answered as it came.
+    pub async fn approved(self) -> Answer {
+        let first = self.clone().header("prefer", "wait=0").send().await;
+        if first.status >= 400 {
+            return first;
+        }
+        let required = first.ok(202);
+        let text = |name: &str| required[name].as_str().expect("a text").to_owned();
+        let card = format!("/api/approvals/{}", text("approvalId"));
+        let shown = self.caller.get(&card).await.ok(200);
+        let yes = json!({"digest": shown["digest"]});
+        let granted = self.caller.post(&format!("{card}/grant"), yes).await;
+        granted.ok(200);
+        let again = self.header("x-service-approval", &text("approvalToken"));
+        again.send().await
     }
 
     /// Sends the request and reads nothing but the head of the answer yet.

@@ -27,7 +27,7 @@ pub use callers::{Ask, Caller, Unread};
 pub use forms::{BOUNDARY, File, form};
 pub use frames::{Frame, Socket, Stream};
 pub use hall::{LOCAL_TOKEN, Options, PASSWORD, TestHall};
-pub use log::{EventLog, columns, first_column};
+pub use log::{APPROVED, EventLog, columns, first_column};
 
 use std::{future::Future, time::Duration};
 

@@ -106,6 +106,13 @@ fn connect(database: &Path) -> Connection {
     Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
+/// The names of what a deed with a card tells before its own.
+pub const APPROVED: [&str; 3] = [
+    "approval_requested",
+    "approval_decided",
+    "approval_consumed",
+];
+
 /// The oldest event still kept; 0 when there is none.
 pub(crate) fn oldest(database: &Path) -> i64 {
     let query = "SELECT COALESCE(MIN(seq), 0) FROM events";

@@ -146,8 +146,34 @@ impl Server {
 
     /// One request that must be answered.
     pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        let shown = self.authorization.as_deref();
-        ask_as(shown, self.port(), method, path, body).expect("an answer")
+        self.ask_with("", method, path, body)
+    }
+
+    /// One request that needs a card: says yes to what the card shows and asks again.
+    pub(crate) fn ask_approved(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let wait = "Prefer: wait=0\r\n";
+        let (status, required) = self.ask_with(wait, method, path, Some(body));
+        assert_eq!(status, 202, "{method} {path}: {required}");
+        let text = |name: &str| required[name].as_str().expect("a text");
+        let card = format!("/api/approvals/{}", text("approvalId"));
+        let (_, shown) = self.ask("GET", &card, None);
+        let yes = serde_json::json!({"digest": shown["digest"]});
+        let (status, granted) = self.ask("POST", &format!("{card}/grant"), Some(&yes));
+        assert_eq!(status, 200, "{granted}");
+        let token = format!("X-Service-Approval: {}\r\n", text("approvalToken"));
+        self.ask_with(&token, method, path, Some(body))
+    }
+
+    /// One request with further lines in its head, each with its end.
+    fn ask_with(
+        &self,
+        lines: &str,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> (u16, Value) {
+        let lines = line_of(self.authorization.as_deref()) + lines;
+        ask_with(&lines, self.port(), method, path, body).expect("an answer")
     }
 }
 
@@ -177,13 +203,23 @@ pub(crate) fn ask_as(
     path: &str,
     body: Option<&Value>,
 ) -> Option<(u16, Value)> {
+    ask_with(&line_of(authorization), port, method, path, body)
+}
+
+/// The same with further lines in its head, each with its end.
+fn ask_with(
+    lines: &str,
+    port: u16,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> Option<(u16, Value)> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).ok()?;
     socket.set_read_timeout(Some(PATIENCE)).ok()?;
     let body = body.map(Value::to_string).unwrap_or_default();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{}\
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{lines}\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        line_of(authorization),
         body.len()
     );
     socket.write_all(head.as_bytes()).ok()?;

@@ -1,5 +1,5 @@
-//! Approvals: a deed of a program or an agent waits for a person's yes, which is used once, in
-//! the transaction of the deed. Here are the list of all kinds, and what is decided on the kinds
+//! Approvals: a deed waits for a person's yes, which is used once, in the transaction of the
+//! deed. Here are the list of all kinds, and what is decided on the kinds
 //! that no session asks.
 
 mod access;

@@ -69,8 +69,8 @@ impl Listening {
 /// Proof that a gated deed may happen. Only [`Hall::permit`] makes one.
 #[derive(Debug)]
 pub enum Permit {
-    /// The request of a person is the decision itself.
-    Person,
+    /// It needs no card: who asked for it decided it by asking.
+    Asked,
     /// A person approved the request.
     Approved(Approved),
 }
@@ -84,8 +84,8 @@ pub struct Approved {
 }
 
 impl Hall {
-    /// Lets a gated deed of `by` through: a person's at once; that of a program or an agent
-    /// when a person approved exactly this, for which it is held as long as it says.
+    /// Lets a gated deed of `by` through when a person approved exactly this, for which it is held
+    /// as long as it says; at once where it needs no card of `by`.
     ///
     /// Whatever can be refused without asking a person must be refused before, and again when
     /// the permit is spent.
@@ -102,8 +102,8 @@ impl Hall {
         wanted: Wanted,
         presented: Presented,
     ) -> Result<Permit> {
-        if rules::is_person(by) {
-            return Ok(Permit::Person);
+        if !wanted.capability.needs_card(by) {
+            return Ok(Permit::Asked);
         }
         let (by, now) = (*by, self.now());
         let digests = self.inner.digests.clone();
@@ -181,7 +181,7 @@ impl Permit {
     /// `AgentIdentityUnverified`, `AuthRequired` when the requester's credential does not.
     pub fn spend(self, tx: &mut Tx<'_>, now: Moment) -> Result<()> {
         match self {
-            Self::Person => Ok(()),
+            Self::Asked => Ok(()),
             Self::Approved(Approved { id, by }) => {
                 callers::require(tx, &by, now)?;
                 let approval = super::existing(tx, id)?;

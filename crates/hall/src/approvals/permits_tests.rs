@@ -17,26 +17,96 @@ use crate::repeats::Once;
 use stage::{Stage, approved, begin, owner, refusal, required, wanted};
 
 #[tokio::test]
-async fn a_persons_own_request_asks_nobody_and_one_that_may_be_an_agents_does() {
+async fn what_is_to_run_here_waits_for_a_card_whoever_asks_and_what_ends_does_not() {
     let t = Stage::set().await;
     let me = owner(&t.hall).await;
-    let ask = |by: Caller| {
+    let ask = |by: Caller, capability: Capability, token: Option<String>| {
+        let presented = Presented {
+            token,
+            wait: Some(0),
+            ..Presented::default()
+        };
+        let wanted = Wanted {
+            capability,
+            ..wanted(None, json!(1))
+        };
+        let hall = t.hall.clone();
+        async move { hall.permit(&by, wanted, presented).await }
+    };
+    for capability in [Capability::McpRemove, Capability::ConnectorsExecute] {
+        let permit = ask(me, capability, None).await.unwrap();
+        assert!(matches!(permit, Permit::Asked), "{permit:?}");
+        t.spend(permit).await.unwrap();
+    }
+    assert_eq!(t.pending().await, []);
+    for capability in [
+        Capability::McpAdd,
+        Capability::McpUpdate,
+        Capability::McpImport,
+    ] {
+        let asked = required(ask(me, capability, None).await);
+        assert_eq!(asked.reason, Reason::NoApproval);
+        assert_eq!(asked.approval.requested_by.id, me.author);
+        let waits = required(ask(me, capability, None).await);
+        assert_eq!(
+            (waits.approval.id, waits.reason),
+            (asked.approval.id, Reason::AwaitingDecision)
+        );
+        t.grant(&asked.approval).await.unwrap();
+        let token = asked.token.reveal().to_owned();
+        // At another screen it is the same person.
+        let elsewhere = Caller {
+            credential: Credential::LocalToken,
+            ..me
+        };
+        let permit = approved(ask(elsewhere, capability, Some(token.clone())).await);
+        t.spend(permit).await.unwrap();
+        let again = required(ask(me, capability, Some(token)).await);
+        assert_eq!(again.reason, Reason::AlreadyUsed);
+    }
+    let doubted = Caller {
+        is_in_doubt: true,
+        ..me
+    };
+    required(ask(doubted, Capability::McpRemove, None).await);
+}
+
+/// A person who takes a question back is asked again at once; one who was told no is not, and
+/// neither is one who left too many open.
+#[tokio::test]
+async fn a_person_takes_back_hears_a_no_and_leaves_no_more_open_than_others() {
+    let t = Stage::set().await;
+    let me = owner(&t.hall).await;
+    let ask = |input: Value| {
         let presented = Presented {
             wait: Some(0),
             ..Presented::default()
         };
         let hall = t.hall.clone();
-        async move { hall.permit(&by, wanted(None, json!(1)), presented).await }
+        async move { hall.permit(&me, wanted(None, input), presented).await }
     };
-    let permit = ask(me).await.unwrap();
-    assert!(matches!(permit, Permit::Person), "{permit:?}");
-    t.spend(permit).await.unwrap();
-    assert_eq!(t.pending().await, []);
-    let doubted = Caller {
-        is_in_doubt: true,
-        ..me
-    };
-    assert_eq!(required(ask(doubted).await).reason, Reason::NoApproval);
+    let by = AnyCaller::admit(me).unwrap();
+    let first = required(ask(json!(0)).await);
+    let back = t
+        .hall
+        .withdraw_approval(&by, first.approval.id, Once::without_key())
+        .await;
+    assert_eq!(back.unwrap().state, ApprovalState::Withdrawn);
+    let second = required(ask(json!(0)).await);
+    assert_eq!(second.reason, Reason::NoApproval);
+    t.deny(&second.approval, "no").await.unwrap();
+    assert_eq!(
+        refusal(ask(json!(0)).await),
+        Refusal::ApprovalDenied(Denial {
+            approval_id: second.approval.id,
+            reason: "no".to_owned(),
+        })
+    );
+    for input in 1..=20 {
+        required(ask(json!(input)).await);
+    }
+    let full = refusal(ask(json!(21)).await);
+    assert!(matches!(full, Refusal::TooManyApprovals(_)), "{full:?}");
 }
 
 #[tokio::test]

@@ -44,8 +44,8 @@ pub async fn list(State(hall): State<Hall>, ByFor(by): ByFor) -> ApiResult<Read<
 
 /// Adds a tool server to an agent, switched on; answers all its servers, the new one last.
 ///
-/// A person who asks has decided by asking. A program or an agent is answered 202 until a person
-/// has approved exactly this command or address, and sends the request again then.
+/// Whoever asks, the owner too, is answered 202 until a person has approved exactly this command or
+/// address at its card, and sends the request again then; nothing is started or reached before.
 ///
 /// When the new server's connection has `authKind` `oauth2`, start its sign-in at once.
 #[utoipa::path(post, path = "/api/agents/{id}/mcp-servers", tag = "mcp servers", operation_id = "addMcpServer",
@@ -90,7 +90,8 @@ pub async fn get(
 
 /// Changes a tool server; answers all servers of the agent.
 ///
-/// Another connection needs a person's word, and so does switching on what a person switched off.
+/// Whoever asks, another connection needs a person's word at its card, and so does switching on
+/// what a person switched off.
 #[utoipa::path(patch, path = "/api/agents/{id}/mcp-servers/{name}", tag = "mcp servers", operation_id = "changeMcpServer",
     params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     request_body = ChangeMcpServer,
@@ -142,8 +143,8 @@ pub async fn remove(
     Ok((applied, Json(listed(left))).into_response())
 }
 
-/// Switches a tool server on; answers all servers of the agent. A program or an agent needs a
-/// person's word for one that a person switched off.
+/// Switches a tool server on; answers all servers of the agent. One that a person switched off
+/// needs a person's word at its card, whoever asks.
 #[utoipa::path(post, path = "/api/agents/{id}/mcp-servers/{name}/enable", tag = "mcp servers", operation_id = "enableMcpServer",
     params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     responses((status = 200, body = Vec<McpServer>),
@@ -239,7 +240,7 @@ pub async fn discovered(
 }
 
 /// Adds a tool server that the `.mcp.json` of the agent's folder names; answers all servers of
-/// the agent, the new one last. A program or an agent needs a person's word for it.
+/// the agent, the new one last. It needs a person's word at its card, whoever asks.
 #[utoipa::path(post, path = "/api/agents/{id}/mcp-import", tag = "mcp servers", operation_id = "importMcpServer",
     params(("id" = String, Path, description = "The agent")),
     request_body = ImportMcpServer,

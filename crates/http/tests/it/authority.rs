@@ -115,7 +115,7 @@ impl Things {
         let room = t.team().await;
         let ada = t.agent("ada").await;
         let server = ask("kept", &address());
-        t.owner().post(&at(&ada), server).await.ok(200);
+        t.owner().post_approved(&at(&ada), server).await.ok(200);
         let file = t.upload(&t.owner(), &room, ("a", "x/y", b"a")).await;
         let post = json!({"text": "hello", "attachmentIds": [file["id"]]});
         let path = format!("/api/rooms/{room}/entries");

@@ -60,6 +60,7 @@ mod interactions_time;
 mod keys;
 mod mcp;
 mod mcp_approvals;
+mod mcp_cards;
 mod mcp_counterpart;
 mod mcp_door;
 mod mcp_gated;

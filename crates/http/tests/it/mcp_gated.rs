@@ -1,7 +1,7 @@
 //! Tool servers as agents and programs ask for them: nothing runs before a person approved
 //! exactly that. Source: contract 4.3 to 4.5, 4.12.
 
-use guildhall_testkit::{Answer, Caller, TestHall, soon};
+use guildhall_testkit::{Answer, Caller, LOCAL_TOKEN, TestHall, soon};
 use serde_json::{Value, json};
 
 use crate::{
@@ -133,32 +133,39 @@ async fn what_differs_from_the_card_in_one_byte_does_not_run() {
 }
 
 #[tokio::test]
-async fn who_must_ask_and_who_decides_by_asking() {
+async fn everybody_must_ask_the_owner_too() {
     let t = TestHall::open_login().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let key = t.key(&owner, "program").await;
     let pia = t.person("Pia").await;
+    let local = format!("Bearer {LOCAL_TOKEN}");
     let mut asking = 0;
     for by in [
         &owner.clone().with_key(&key),
         &pia,
         &ada,
         &t.process_of(&ada),
+        &owner,
+        &owner
+            .clone()
+            .at_this_computer()
+            .with("authorization", &local),
     ] {
         let name = format!("s{asking}");
         required(by, "POST", &at(&ada), &ask(&name, &address())).await;
         asking += 1;
     }
     assert_eq!(waiting(&t).await.len(), asking);
-    owner.post(&at(&ada), ask("own", &address())).await.ok(200);
     let local = TestHall::open().await;
     let bob = local.agent("bob").await;
-    required(&local.in_doubt(), "POST", &at(&bob), &ask("x", &address())).await;
-    local
-        .owner()
-        .post(&at(&bob), ask("x", &address()))
-        .await
-        .ok(200);
+    let owner = local.owner();
+    for (name, by) in [("x", &local.in_doubt()), ("y", &owner)] {
+        required(by, "POST", &at(&bob), &ask(name, &address())).await;
+    }
+    assert_eq!(owner.get(&at(&bob)).await.ok(200), json!([]));
+    // Who asked may decide: it is a person.
+    let added = owner.post_approved(&at(&bob), ask("y", &address())).await;
+    assert_eq!(column(&added.ok(200), "name"), ["y"]);
 }
 
 #[tokio::test]
@@ -166,7 +173,7 @@ async fn a_refused_add_asks_nobody() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     t.owner()
-        .post(&at(&ada), ask("taken", &address()))
+        .post_approved(&at(&ada), ask("taken", &address()))
         .await
         .ok(200);
     let key = t.owner().with_key(&t.key(&t.owner(), "program").await);
@@ -231,7 +238,7 @@ async fn an_approval_is_not_used_up_by_an_add_that_can_no_longer_be_done() {
     decide(&t, &first, "grant").await;
     let token = text(&first["approvalToken"]);
     t.owner()
-        .post(&at(&ada), ask("FILES", &address()))
+        .post_approved(&at(&ada), ask("FILES", &address()))
         .await
         .ok(200);
     asked(&ada, "POST", &at(&ada), &body, &token)
@@ -263,7 +270,10 @@ async fn a_denied_add_is_answered_so_without_asking_again() {
 async fn an_agent_may_switch_off_and_undo_only_what_it_did_itself() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    owner.post(&at(&ada), ask("web", &address())).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("web", &address()))
+        .await
+        .ok(200);
     let path = format!("{}/web", at(&ada));
     let (on, off) = (format!("{path}/enable"), format!("{path}/disable"));
     let none = json!({});
@@ -286,7 +296,7 @@ async fn an_agent_may_switch_off_and_undo_only_what_it_did_itself() {
     let mut other = address();
     other["url"] = json!("http://127.0.0.1:9/other");
     owner
-        .patch(&path, json!({"connection": other}))
+        .patch_approved(&path, json!({"connection": other}))
         .await
         .ok(200);
     let stale = asked(&ada, "POST", &on, &none, &token).await.ok(202);
@@ -301,7 +311,10 @@ async fn an_agent_may_switch_off_and_undo_only_what_it_did_itself() {
 async fn another_connection_always_needs_a_person_also_the_same_one() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    owner.post(&at(&ada), ask("web", &address())).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("web", &address()))
+        .await
+        .ok(200);
     let path = format!("{}/web", at(&ada));
     let mut guess = address();
     // A right guess at a hidden value is answered like a wrong one.
@@ -344,7 +357,10 @@ async fn an_agent_removes_with_a_persons_word_and_a_program_without() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     for name in ["one", "two"] {
-        owner.post(&at(&ada), ask(name, &program(&t))).await.ok(200);
+        owner
+            .post_approved(&at(&ada), ask(name, &program(&t)))
+            .await
+            .ok(200);
     }
     let path = |name: &str| format!("{}/{name}", at(&ada));
     let key = owner.clone().with_key(&t.key(&owner, "program").await);

@@ -57,7 +57,7 @@ pub(crate) async fn entry(t: &TestHall, agent: &Caller, name: &str) -> Value {
 
 pub(crate) async fn add(t: &TestHall, agent: &Caller, name: &str, connection: &Value) {
     t.owner()
-        .post(&at(agent), ask(name, connection))
+        .post_approved(&at(agent), ask(name, connection))
         .await
         .ok(200);
 }
@@ -292,7 +292,7 @@ async fn a_server_that_is_switched_off_or_removed_ends_what_it_works_on() {
                 _ => {
                     let url = format!("{}?other", there.url);
                     let body = json!({"connection": {"transport": "http", "url": url}});
-                    owner.patch(&path, body).await.ok(200);
+                    owner.patch_approved(&path, body).await.ok(200);
                 }
             }
         };

@@ -1,7 +1,7 @@
 //! Secrets of tool servers: who reads them, where they lie, and what is left when their key is
 //! lost; and what an agent's folder names. Source: contract 4.3, 4.4, 4.11, 4.12.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{APPROVED, Caller, TestHall};
 use serde_json::json;
 
 use crate::{
@@ -27,7 +27,7 @@ async fn values_are_the_owners_to_read_and_nobody_elses() {
             .ask("POST", &at(&ada))
             .header("idempotency-key", name)
             .json(&ask(name, &connection))
-            .send()
+            .approved()
             .await
             .ok(200);
         assert_eq!(
@@ -61,7 +61,7 @@ async fn values_are_the_owners_to_read_and_nobody_elses() {
     }
     let body = json!({"connection": address()});
     owner
-        .patch(&format!("{}/web", at(&ada)), body)
+        .patch_approved(&format!("{}/web", at(&ada)), body)
         .await
         .ok(200);
     assert!(!t.rows().contains(CANARY));
@@ -100,7 +100,7 @@ async fn an_add_with_its_key_happens_once_also_after_a_restart() {
             .header("idempotency-key", "once")
             .json(&ask("web", &connection))
     };
-    let first = add("http://127.0.0.1:9/a").send().await.ok(200);
+    let first = add("http://127.0.0.1:9/a").approved().await.ok(200);
     t.restart().await;
     let mut events = t.events();
     let again = add("http://127.0.0.1:9/a").send().await;
@@ -124,9 +124,15 @@ async fn an_add_with_its_key_happens_once_also_after_a_restart() {
 async fn without_their_key_secrets_are_asked_for_again() {
     let mut t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    owner.post(&at(&ada), ask("web", &address())).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("web", &address()))
+        .await
+        .ok(200);
     let bare = json!({"transport": "http", "url": "http://127.0.0.1:9/b"});
-    owner.post(&at(&ada), ask("bare", &bare)).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("bare", &bare))
+        .await
+        .ok(200);
     t.restart().await;
     let whole = owner.get(&at(&ada)).await.ok(200);
     assert_eq!(whole[0]["connection"], address());
@@ -149,7 +155,7 @@ async fn without_their_key_secrets_are_asked_for_again() {
         .await
         .refused(400, "VALIDATION_FAILED");
     let mended = owner
-        .patch(&path, json!({"connection": address()}))
+        .patch_approved(&path, json!({"connection": address()}))
         .await
         .ok(200);
     assert_eq!(mended[0]["connection"], address());
@@ -197,10 +203,16 @@ async fn what_a_folder_names_is_listed_and_imported() {
         .await
         .refused(404, "AGENT_NOT_FOUND");
     events.none();
-    let imported = owner.post(&import, json!({"name": "tool"})).await.ok(200);
+    let imported = owner
+        .post_approved(&import, json!({"name": "tool"}))
+        .await
+        .ok(200);
     assert_eq!(imported[0]["connection"]["env"], json!({"K": CANARY}));
     assert_eq!(imported[0]["status"], "commandMissing");
-    assert_eq!(events.names(), ["mcp_server_added"]);
+    assert_eq!(
+        events.names(),
+        [&APPROVED[..], &["mcp_server_added"]].concat()
+    );
     owner
         .post(&import, json!({"name": "TOOL"}))
         .await

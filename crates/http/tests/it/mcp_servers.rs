@@ -1,6 +1,6 @@
 //! Tool servers of agents as their people manage them. Source: contract 4.2 to 4.4, 4.12.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{APPROVED, Caller, TestHall};
 use serde_json::{Value, json};
 
 use crate::picking::{column, text, wrong_fields};
@@ -42,7 +42,9 @@ async fn an_add_answers_the_whole_list_with_the_new_server_last() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let mut events = t.events();
-    let first = owner.post(&at(&ada), ask("files", &program(&t))).await;
+    let first = owner
+        .post_approved(&at(&ada), ask("files", &program(&t)))
+        .await;
     assert_eq!(first.header("etag"), "\"1\"");
     let first = first.ok(200);
     let path = t.programs().join("tool").canonicalize().unwrap();
@@ -59,11 +61,14 @@ async fn an_add_answers_the_whole_list_with_the_new_server_last() {
         },
     }]);
     assert_eq!(first, expected);
-    assert_eq!(events.names(), ["mcp_server_added", "mcp_server_pinned"]);
+    assert_eq!(
+        events.names(),
+        [&APPROVED[..], &["mcp_server_added", "mcp_server_pinned"]].concat()
+    );
     // The body may name the agent; unknown fields and `enabled` take no effect.
     let body = json!({"agentId": ada.agent(), "name": "Web.2", "connection": address(),
         "enabled": false, "status": "ready"});
-    let both = owner.post(&at(&ada), body).await.ok(200);
+    let both = owner.post_approved(&at(&ada), body).await.ok(200);
     assert_eq!(column(&both, "name"), ["files", "Web.2"]);
     assert_eq!(both[1]["enabled"], true);
     assert_eq!(both[1]["pin"]["pinnedAt"], Value::Null);
@@ -86,17 +91,23 @@ async fn a_program_that_is_not_there_is_accepted_and_says_so() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let missing = json!({"transport": "stdio", "command": "/none/tool"});
-    let listed = owner.post(&at(&ada), ask("x", &missing)).await.ok(200);
+    let listed = owner
+        .post_approved(&at(&ada), ask("x", &missing))
+        .await
+        .ok(200);
     assert_eq!(listed[0]["status"], "commandMissing");
     assert_eq!(listed[0]["connection"]["args"], json!([]));
     // Beside the agent's own PATH the entry's counts, and its folder for a path.
     std::fs::copy("/bin/true", format!("{}/own", t.folder("ada"))).unwrap();
     let own = json!({"transport": "stdio", "command": "./own"});
-    let listed = owner.post(&at(&ada), ask("y", &own)).await.ok(200);
+    let listed = owner.post_approved(&at(&ada), ask("y", &own)).await.ok(200);
     assert_eq!(listed[1]["status"], "unknown");
     t.install("tool", "#!/bin/sh\n");
     let by_path = json!({"transport": "stdio", "command": "tool", "env": {"PATH": t.programs()}});
-    let listed = owner.post(&at(&ada), ask("z", &by_path)).await.ok(200);
+    let listed = owner
+        .post_approved(&at(&ada), ask("z", &by_path))
+        .await
+        .ok(200);
     assert_eq!(listed[2]["status"], "unknown");
 }
 
@@ -108,7 +119,7 @@ async fn an_add_is_refused_in_order_and_leaves_nothing() {
     let key = t.key(&owner, "program").await;
     let program_caller = owner.clone().with_key(&key);
     owner
-        .post(&at(&ada), ask("taken", &address()))
+        .post_approved(&at(&ada), ask("taken", &address()))
         .await
         .ok(200);
     for caller in [&owner, &ada, &program_caller] {
@@ -207,14 +218,17 @@ async fn the_shape_of_a_connection_is_told_field_by_field() {
             &["connection.env.A", "connection.env.GUILDHALL_A"],
         ),
     ] {
-        let answer = owner.post(&at(&ada), ask("x", &connection)).await;
+        let answer = owner.post_approved(&at(&ada), ask("x", &connection)).await;
         let details = answer.refused(400, "VALIDATION_FAILED");
         assert_eq!(wrong_fields(&details), wrong, "{connection}");
     }
     // A sign-in kind is ignored, a fragment is dropped.
     let remote = json!({"transport": "sse", "url": "http://127.0.0.1:9/a#b", "authKind": "oauth2",
         "headers": {"authorization": "x"}});
-    let listed = owner.post(&at(&ada), ask("x", &remote)).await.ok(200);
+    let listed = owner
+        .post_approved(&at(&ada), ask("x", &remote))
+        .await
+        .ok(200);
     let expected = json!({"transport": "sse", "url": "http://127.0.0.1:9/a",
         "headers": {"authorization": "x"}});
     assert_eq!(listed[0]["connection"], expected);
@@ -226,7 +240,10 @@ async fn an_agent_has_at_most_sixty_four_servers() {
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     for n in 0..64 {
         let name = format!("s{n}");
-        owner.post(&at(&ada), ask(&name, &address())).await.ok(200);
+        owner
+            .post_approved(&at(&ada), ask(&name, &address()))
+            .await
+            .ok(200);
     }
     owner
         .post(&at(&ada), ask("s64", &address()))
@@ -238,7 +255,10 @@ async fn an_agent_has_at_most_sixty_four_servers() {
         .refused(409, "DUPLICATE_NAME");
     let last = format!("{}/s63", at(&ada));
     owner.delete(&last).await.ok(200);
-    owner.post(&at(&ada), ask("s64", &address())).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("s64", &address()))
+        .await
+        .ok(200);
 }
 
 /// Values are shown to the owner at a screen alone, and lie nowhere in clear.
@@ -247,20 +267,25 @@ async fn a_change_keeps_what_it_does_not_name_and_counts_once() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     owner
-        .post(&at(&ada), ask("files", &program(&t)))
+        .post_approved(&at(&ada), ask("files", &program(&t)))
         .await
         .ok(200);
     let path = format!("{}/FILES", at(&ada));
     let mut events = t.events();
     owner.patch(&path, json!({})).await.ok(200);
     let same = json!({"connection": program(&t), "enabled": true});
-    assert_eq!(owner.patch(&path, same).await.header("etag"), "\"1\"");
-    events.none();
+    assert_eq!(
+        owner.patch_approved(&path, same).await.header("etag"),
+        "\"1\""
+    );
+    assert_eq!(events.names(), APPROVED, "and nothing of the server");
     t.pass(1);
     let mut next = program(&t);
     next["env"] = json!({"KEY": "***", "MORE": "m"});
     next["args"] = json!([]);
-    let answer = owner.patch(&path, json!({"connection": next})).await;
+    let answer = owner
+        .patch_approved(&path, json!({"connection": next}))
+        .await;
     assert_eq!(answer.header("etag"), "\"2\"");
     let server = &answer.ok(200)[0];
     assert_eq!(
@@ -273,7 +298,12 @@ async fn a_change_keeps_what_it_does_not_name_and_counts_once() {
     );
     let told = events.all();
     let names: Vec<String> = column(&json!(told), "type");
-    assert_eq!(names, ["mcp_server_updated", "mcp_server_pinned"]);
+    let (approved, told) = told.split_at(APPROVED.len());
+    assert!(!json!(approved).to_string().contains(CANARY));
+    assert_eq!(
+        names,
+        [&APPROVED[..], &["mcp_server_updated", "mcp_server_pinned"]].concat()
+    );
     assert_eq!(told[0]["data"]["changed"], json!(["connection"]));
     assert_eq!(
         told[0]["data"]["server"]["connection"]["env"],
@@ -285,7 +315,9 @@ async fn a_change_keeps_what_it_does_not_name_and_counts_once() {
         json!({"transport": "stdio", "command": "x", "env": {"OTHER": "***"}}),
         json!({"transport": "http", "url": "http://x", "headers": {"KEY": "***"}}),
     ] {
-        let answer = owner.patch(&path, json!({"connection": connection})).await;
+        let answer = owner
+            .patch_approved(&path, json!({"connection": connection}))
+            .await;
         answer.refused(400, "VALIDATION_FAILED");
     }
     // If-Match holds for changes and removal.
@@ -309,7 +341,7 @@ async fn another_connection_has_another_pin_and_none_of_the_sign_in() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let added = owner
-        .post(&at(&ada), ask("files", &program(&t)))
+        .post_approved(&at(&ada), ask("files", &program(&t)))
         .await
         .ok(200);
     let path = format!("{}/files", at(&ada));
@@ -317,7 +349,9 @@ async fn another_connection_has_another_pin_and_none_of_the_sign_in() {
     // A person who sends the connection again has seen the program as it is now.
     let connection = program(&t);
     t.install("tool", "#!/bin/sh\nexit 2\n");
-    let patched = owner.patch(&path, json!({"connection": connection})).await;
+    let patched = owner
+        .patch_approved(&path, json!({"connection": connection}))
+        .await;
     assert_eq!(
         patched.header("etag"),
         "\"1\"",
@@ -326,7 +360,7 @@ async fn another_connection_has_another_pin_and_none_of_the_sign_in() {
     let pin = |listed: &Value| text(&listed[0]["pin"]["executableSha256"]);
     assert_ne!(pin(&patched.ok(200)), pin(&added));
     let remote = owner
-        .patch(&path, json!({"connection": address()}))
+        .patch_approved(&path, json!({"connection": address()}))
         .await
         .ok(200);
     assert_eq!(remote[0]["connection"], address());
@@ -334,21 +368,22 @@ async fn another_connection_has_another_pin_and_none_of_the_sign_in() {
     let missing = json!({"transport": "stdio", "command": "/none"});
     let mut events = t.events();
     let gone = owner
-        .patch(&path, json!({"connection": missing}))
+        .patch_approved(&path, json!({"connection": missing}))
         .await
         .ok(200);
     assert_eq!(gone[0]["status"], "commandMissing");
-    assert_eq!(
-        events.names(),
-        ["mcp_server_updated", "mcp_server_status_changed"]
-    );
+    let changed = ["mcp_server_updated", "mcp_server_status_changed"];
+    assert_eq!(events.names(), [&APPROVED[..], &changed].concat());
 }
 
 #[tokio::test]
 async fn switching_off_and_on_is_told_once_each() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    owner.post(&at(&ada), ask("web", &address())).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("web", &address()))
+        .await
+        .ok(200);
     let (on, off) = (
         format!("{}/web/enable", at(&ada)),
         format!("{}/web/disable", at(&ada)),
@@ -371,7 +406,7 @@ async fn switching_off_and_on_is_told_once_each() {
     assert_eq!(listed[0]["status"], "unknown");
     assert_eq!(events.all().len(), 2);
     owner.post(&off, json!({})).await.ok(200);
-    let listed = owner.post(&on, json!({})).await.ok(200);
+    let listed = owner.post_approved(&on, json!({})).await.ok(200);
     assert_eq!(
         (&listed[0]["enabled"], &listed[0]["rev"]),
         (&json!(true), &json!(5))
@@ -390,10 +425,13 @@ async fn a_removed_server_leaves_no_secret_and_its_name() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     owner
-        .post(&at(&ada), ask("files", &program(&t)))
+        .post_approved(&at(&ada), ask("files", &program(&t)))
         .await
         .ok(200);
-    owner.post(&at(&ada), ask("web", &address())).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("web", &address()))
+        .await
+        .ok(200);
     let path = format!("{}/Files", at(&ada));
     let mut events = t.events();
     let left = owner.delete(&path).await.ok(200);
@@ -403,7 +441,7 @@ async fn a_removed_server_leaves_no_secret_and_its_name() {
     assert_eq!(told, expected);
     owner.delete(&path).await.refused(404, "SERVER_NOT_FOUND");
     let again = owner
-        .post(&at(&ada), ask("files", &program(&t)))
+        .post_approved(&at(&ada), ask("files", &program(&t)))
         .await
         .ok(200);
     assert_eq!(column(&again, "name"), ["web", "files"]);

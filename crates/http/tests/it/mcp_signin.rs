@@ -42,7 +42,7 @@ impl Scene {
         let t = TestHall::open().await;
         let (ada, place) = (t.agent("ada").await, Place::open().await);
         let asked = ask("web", &place.connection());
-        t.owner().post(&at(&ada), asked).await.ok(200);
+        t.owner().post_approved(&at(&ada), asked).await.ok(200);
         Self { t, ada, place }
     }
 
@@ -383,7 +383,10 @@ async fn what_has_no_sign_in_is_told_so() {
     let plain = json!({"transport": "http", "url": "http://192.0.2.1/mcp",
         "headers": {"X-Key": "k"}});
     for (name, connection) in [("files", program(&t)), ("own", address()), ("far", plain)] {
-        owner.post(&at(&ada), ask(name, &connection)).await.ok(200);
+        owner
+            .post_approved(&at(&ada), ask(name, &connection))
+            .await
+            .ok(200);
     }
     let mut events = t.events();
     for (name, status, code) in [

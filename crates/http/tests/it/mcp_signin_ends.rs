@@ -179,7 +179,7 @@ async fn time_a_newer_sign_in_and_another_address_end_it() {
     let mut elsewhere = scene.place.connection();
     elsewhere["url"] = format!("{}/mcp?x=1", scene.place.origin).into();
     let change = json!({"connection": elsewhere});
-    owner.patch(&scene.server(), change).await.ok(200);
+    owner.patch_approved(&scene.server(), change).await.ok(200);
     failed(&scene, &started, "SIGNIN_TARGET_CHANGED").await;
     assert_eq!(scene.back(&away, "code=good").await.status, 400);
     assert_eq!(scene.place.asked_of("POST /token").len(), 0);
@@ -202,9 +202,9 @@ async fn tokens_are_bound_to_the_address_and_go_with_the_server() {
     elsewhere["url"] = format!("{}/mcp?x=1", scene.place.origin).into();
     let before = scene.place.asked().len();
     let change = json!({"connection": elsewhere});
-    owner.patch(&scene.server(), change).await.ok(200);
+    owner.patch_approved(&scene.server(), change).await.ok(200);
     let back = json!({"connection": scene.place.connection()});
-    owner.patch(&scene.server(), back).await.ok(200);
+    owner.patch_approved(&scene.server(), back).await.ok(200);
     assert_eq!(scene.test().await["needsAuth"], true);
     let shown = scene.place.asked().split_off(before);
     assert!(
@@ -216,7 +216,7 @@ async fn tokens_are_bound_to_the_address_and_go_with_the_server() {
     let owner = scene.t.owner();
     owner.delete(&scene.server()).await.ok(200);
     let asked = ask("web", &scene.place.connection());
-    owner.post(&at(&scene.ada), asked).await.ok(200);
+    owner.post_approved(&at(&scene.ada), asked).await.ok(200);
     assert_eq!(scene.test().await["needsAuth"], true);
     let Scene { t, place, .. } = scene;
     t.close().await;

@@ -209,7 +209,10 @@ async fn a_person_signs_in_at_a_real_authorization_server() {
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let connection = json!({"transport": "http", "url": format!("{}/mcp", servers.origin),
         "headers": {}});
-    owner.post(&at(&ada), ask("web", &connection)).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("web", &connection))
+        .await
+        .ok(200);
     let server = format!("{}/web", at(&ada));
     let entry = owner.get(&server).await.ok(200);
     assert_eq!(entry["connection"]["authKind"], "oauth2");

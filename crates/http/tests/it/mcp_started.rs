@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Keeps nothing, but starts what it should keep.
-const KEEPER: &str =
+pub(crate) const KEEPER: &str =
     "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nread -r _\nexec \"$@\"\n";
 
 /// A tool server without tools; `BEGIN` is what it does first.
@@ -42,7 +42,7 @@ async fn the_file_that_was_looked_at_is_started_by_the_name_of_its_link() {
     t.install("guildhall", &keeper);
     let connection = json!({"transport": "stdio", "command": link, "args": ["--x"]});
     owner
-        .post(&at(&ada), ask("tool", &connection))
+        .post_approved(&at(&ada), ask("tool", &connection))
         .await
         .ok(200);
     let path = format!("{}/tool/test", at(&ada));
@@ -67,7 +67,10 @@ async fn a_program_that_was_away_while_it_was_started_is_not_used() {
         t.install(name, &SERVER.replace("BEGIN", begin));
         let command = format!("{at_home}/{name}");
         let connection = json!({"transport": "stdio", "command": command});
-        owner.post(&at(&ada), ask(name, &connection)).await.ok(200);
+        owner
+            .post_approved(&at(&ada), ask(name, &connection))
+            .await
+            .ok(200);
         let tested = owner
             .post(&format!("{}/{name}/test", at(&ada)), json!({}))
             .await;

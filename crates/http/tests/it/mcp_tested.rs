@@ -228,7 +228,7 @@ async fn a_test_lists_the_tools_pins_the_first_and_takes_no_others() {
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let there = Counterpart::start(Mood::Tools(vec![("read", "r"), ("write", "w")])).await;
     owner
-        .post(&at(&ada), ask("web", &there.connection()))
+        .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
         .ok(200);
     let mut events = t.events();
@@ -292,7 +292,7 @@ async fn a_test_lists_the_tools_pins_the_first_and_takes_no_others() {
     let other = json!({"transport": "http", "url": format!("{}?again", there.url)});
     let path = format!("{}/web", at(&ada));
     let patched = owner
-        .patch(&path, json!({"connection": other}))
+        .patch_approved(&path, json!({"connection": other}))
         .await
         .ok(200);
     assert_eq!(patched[0]["pin"]["toolsSha256"], Value::Null);
@@ -305,7 +305,7 @@ async fn an_address_that_wants_a_sign_in_says_so_before_it_is_added() {
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let there = Counterpart::start(Mood::Challenge("Bearer scope=\"x\"")).await;
     let added = owner
-        .post(&at(&ada), ask("web", &there.connection()))
+        .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
         .ok(200);
     assert_eq!(added[0]["connection"]["authKind"], "oauth2");
@@ -321,7 +321,7 @@ async fn an_address_that_wants_a_sign_in_says_so_before_it_is_added() {
     // Another way of signing in is not one of ours; a test tells that one is wanted all the same.
     there.is_now(Mood::Challenge("Basic realm=\"x\""));
     let plain = owner
-        .post(&at(&ada), ask("plain", &there.connection()))
+        .post_approved(&at(&ada), ask("plain", &there.connection()))
         .await
         .ok(200);
     assert_eq!(plain[1]["connection"].get("authKind"), None);
@@ -334,16 +334,19 @@ async fn an_address_that_wants_a_sign_in_says_so_before_it_is_added() {
     let before = there.asked();
     let mut own = there.connection();
     own["headers"] = json!({"authorization": "Bearer x"});
-    owner.post(&at(&ada), ask("own", &own)).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("own", &own))
+        .await
+        .ok(200);
     assert_eq!(there.asked(), before);
     // Another connection is looked at anew, without that word or at another address.
     let path = format!("{}/own", at(&ada));
     let body = json!({"connection": there.connection()});
-    let bare = owner.patch(&path, body).await.ok(200);
+    let bare = owner.patch_approved(&path, body).await.ok(200);
     assert_eq!(bare[2]["connection"]["authKind"], "oauth2");
     let before = there.asked();
     let moved = json!({"connection": {"transport": "sse", "url": there.url}});
-    let moved = owner.patch(&path, moved).await.ok(200);
+    let moved = owner.patch_approved(&path, moved).await.ok(200);
     assert_eq!(moved[2]["connection"]["authKind"], "oauth2");
     assert_eq!(moved[2]["status"], "needsSignIn");
     assert!(there.asked() > before);
@@ -371,11 +374,11 @@ async fn a_test_reaches_nothing_that_is_off_or_not_what_was_approved() {
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let there = Counterpart::start(Mood::Tools(Vec::new())).await;
     owner
-        .post(&at(&ada), ask("web", &there.connection()))
+        .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
         .ok(200);
     owner
-        .post(&at(&ada), ask("tool", &program(&t)))
+        .post_approved(&at(&ada), ask("tool", &program(&t)))
         .await
         .ok(200);
     let before = there.asked();
@@ -428,7 +431,10 @@ async fn what_a_server_says_back_of_a_secret_is_not_told() {
     let there = Counterpart::start(Mood::Echo).await;
     let mut connection = there.connection();
     connection["headers"] = json!({"X-Key": CANARY});
-    owner.post(&at(&ada), ask("web", &connection)).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("web", &connection))
+        .await
+        .ok(200);
     for by in [&owner, &ada] {
         let tested = test(by, &ada, "web").await;
         assert_eq!(tested["code"], "REFUSED");
@@ -436,7 +442,10 @@ async fn what_a_server_says_back_of_a_secret_is_not_told() {
         assert!(error.contains("the key *** is no good"), "{error}");
     }
     // Nobody is there at all.
-    owner.post(&at(&ada), ask("none", &address())).await.ok(200);
+    owner
+        .post_approved(&at(&ada), ask("none", &address()))
+        .await
+        .ok(200);
     let tested = test(&owner, &ada, "none").await;
     assert_eq!(tested["code"], "UNREACHABLE", "{tested}");
     assert!(!tested.to_string().contains(CANARY));
@@ -452,7 +461,7 @@ async fn one_test_of_a_server_runs_at_a_time() {
     let there = Counterpart::start(Mood::Tools(Vec::new())).await;
     for name in ["web", "other"] {
         owner
-            .post(&at(&ada), ask(name, &there.connection()))
+            .post_approved(&at(&ada), ask(name, &there.connection()))
             .await
             .ok(200);
     }
@@ -471,7 +480,7 @@ async fn a_test_that_fails_says_in_which_way() {
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let there = Counterpart::start(Mood::Tools(Vec::new())).await;
     owner
-        .post(&at(&ada), ask("web", &there.connection()))
+        .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
         .ok(200);
     let mut events = t.events();
@@ -523,7 +532,7 @@ async fn a_server_that_three_tests_do_not_reach_counts_as_failing_until_one_does
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let there = Counterpart::start(Mood::Page).await;
     owner
-        .post(&at(&ada), ask("web", &there.connection()))
+        .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
         .ok(200);
     for expected in ["unknown", "unknown", "failing", "failing"] {

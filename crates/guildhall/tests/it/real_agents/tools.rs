@@ -48,7 +48,7 @@ pub(super) fn it_calls_a_tool_of_a_server_that_was_added(stage: &mut Stage) {
         "args": [script], "env": {"HEARD": heard}});
     let path = format!("/api/agents/{agent}/mcp-servers");
     let body = json!({"name": "notes", "connection": connection});
-    let (status, added) = stage.t().server.ask("POST", &path, Some(&body));
+    let (status, added) = stage.t().server.ask_approved("POST", &path, &body);
     assert_eq!(status, 200, "{added}");
     let tool = (stage.facts.tool)("notes", "echo");
     let words = json!({"text": format!("by {}", stage.agent.name)});
