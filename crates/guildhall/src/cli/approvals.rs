@@ -57,7 +57,7 @@ enum State {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum Kind {
-    /// A deed of a program or an agent.
+    /// A deed that somebody asked for.
     Capability,
     /// What was allowed before looks different now.
     Repin,
@@ -83,13 +83,9 @@ impl Seen {
     /// # Errors
     /// [`Failure::Usage`] when nobody did, or to something else.
     pub(super) fn agreed(&self, ask: &Value, question: &str) -> Result<(), Failure> {
-        let digest = ask["digest"].as_str().unwrap_or_default();
         match &self.digest {
             None => input::agreement(question, "--digest and the beginning of what it shows"),
-            Some(seen) if digest.starts_with(seen) => Ok(()),
-            Some(_) => Err(Failure::Usage(
-                "this is not what you saw: its digest is another.".to_owned(),
-            )),
+            Some(seen) => seen_as(ask, seen),
         }
     }
 
@@ -101,6 +97,20 @@ impl Seen {
     /// The whole digest, where it was typed: the server alone holds it against what is asked.
     pub(super) fn whole(&self) -> Option<&str> {
         self.typed().filter(|digest| digest.len() == DIGEST_CHARS)
+    }
+}
+
+/// Sees to it that the digest of an ask begins as it was typed.
+///
+/// # Errors
+/// [`Failure::Usage`] when it does not.
+pub(super) fn seen_as(ask: &Value, seen: &str) -> Result<(), Failure> {
+    let digest = ask["digest"].as_str().unwrap_or_default();
+    match digest.starts_with(seen) {
+        true => Ok(()),
+        false => Err(Failure::Usage(
+            "this is not what you saw: its digest is another.".to_owned(),
+        )),
     }
 }
 

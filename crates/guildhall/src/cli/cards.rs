@@ -76,7 +76,7 @@ pub(super) fn of_approval(approval: &Value) -> Vec<String> {
 }
 
 /// The beginning of the digest, which is enough to name what was seen.
-fn digest(ask: &Value) -> String {
+pub(super) fn digest(ask: &Value) -> String {
     let digest = ask["digest"].as_str().unwrap_or_default();
     digest.chars().take(8).collect()
 }

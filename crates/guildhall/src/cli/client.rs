@@ -176,6 +176,14 @@ impl Client {
         })
     }
 
+    /// Where its server is, as people write it.
+    ///
+    /// # Errors
+    /// [`Failure::Unreached`] when no server uses the data folder.
+    pub(super) fn address(&self) -> Result<String, Failure> {
+        Ok(written(&self.server.find()?.url))
+    }
+
     /// The log's id as the server names it, when it answers.
     pub(super) async fn log_id(&self) -> Result<String, Failure> {
         let target = Target::new("/api/health");

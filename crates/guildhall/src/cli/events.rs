@@ -277,7 +277,11 @@ fn may_pass(failure: &Failure) -> bool {
         Failure::Answered(answer) => {
             answer.status.is_server_error() || answer.status == http::StatusCode::TOO_MANY_REQUESTS
         }
-        Failure::Usage(_) | Failure::Declined(_) | Failure::Unreadable(_) | Failure::Io(_) => false,
+        Failure::Usage(_)
+        | Failure::Unapproved { .. }
+        | Failure::Declined(_)
+        | Failure::Unreadable(_)
+        | Failure::Io(_) => false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{client::Answer, text};
+use super::{cards, client::Answer, text};
 
 /// The exit code of a refusal: any 4xx, or a success that says no inside.
 const REFUSED: u8 = 1;
@@ -30,6 +30,14 @@ pub(super) enum Failure {
     CutOff(String),
     /// The server answered something else than a success.
     Answered(Answer),
+    /// The owner must approve it, and was not there to be asked: the card as the server answered
+    /// it, and where it is on the page.
+    Unapproved {
+        /// The approval.
+        card: Answer,
+        /// Its address.
+        page: String,
+    },
     /// A success that says no inside; what it says was printed.
     Declined(String),
     /// A success whose body cannot be understood.
@@ -51,6 +59,7 @@ impl Failure {
             Self::Usage(_) => USAGE,
             Self::Unreached(_) | Self::CutOff(_) => UNREACHED,
             Self::Answered(answer) => code_of(answer.status),
+            Self::Unapproved { .. } => PERSON_NEEDED,
             Self::Declined(_) => REFUSED,
             Self::Unreadable(_) => FAULT,
             // Whoever closed the pipe has read enough.
@@ -68,6 +77,8 @@ impl Failure {
                 message
             }
             Self::Answered(answer) => sentence(answer).into_bytes(),
+            Self::Unapproved { card, .. } if as_json => [&card.body[..], b"\n"].concat(),
+            Self::Unapproved { card, page } => unapproved(card, page).into_bytes(),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Vec::new(),
             Self::Io(error) => format!("guildhall: {error}\n").into_bytes(),
             Self::Usage(why)
@@ -134,6 +145,19 @@ fn approval_needed(body: &Value) -> String {
         part("expiresAt"),
         part("approvalToken"),
     )
+}
+
+/// The card, and what whoever has read it does next.
+fn unapproved(card: &Answer, page: &str) -> String {
+    let approval: Value = serde_json::from_slice(&card.body).unwrap_or_default();
+    let mut lines = cards::of_approval(&approval);
+    lines.push("guildhall: nothing was done: approve what this card shows first.".to_owned());
+    lines.push(format!(
+        "  the same command with --yes {}, or {}",
+        cards::digest(&approval),
+        text::one_line(page)
+    ));
+    lines.join("\n") + "\n"
 }
 
 fn texts(list: &Value) -> impl Iterator<Item = String> {

@@ -84,13 +84,18 @@ fn text_up_to(max: u64, source: impl Read, name: &str) -> Result<String, Failure
     String::from_utf8(text).map_err(|_| Failure::Usage(format!("{name} is no UTF-8 text.")))
 }
 
+/// Whether there is a person to ask: both ends are a terminal.
+pub(super) fn can_be_asked() -> bool {
+    is_typed() && io::stderr().is_terminal()
+}
+
 /// Asks a person to agree; nobody is asked unless both ends are a terminal. `option` is how the
 /// command is told beforehand.
 ///
 /// # Errors
 /// [`Failure::Usage`] when there is nobody to ask, or the person does not agree.
 pub(super) fn agreement(question: &str, option: &str) -> Result<(), Failure> {
-    if !is_typed() || !io::stderr().is_terminal() {
+    if !can_be_asked() {
         return Err(Failure::Usage(format!("{question} Say so with {option}.")));
     }
     prompt(&format!("{question} [y/N] "))?;

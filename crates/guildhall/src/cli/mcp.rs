@@ -1,6 +1,7 @@
 //! `guildhall mcp`. Secrets come from a file, standard input or the environment; `--env` and
 //! `--header` with a value are for what anybody may see.
 
+mod approving;
 mod connection;
 
 use std::path::PathBuf;
@@ -9,7 +10,10 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use http::Method;
 use serde_json::{Value, json};
 
-use self::connection::{Connection, variable};
+use self::{
+    approving::{Approving, Change},
+    connection::{Connection, variable},
+};
 use super::{
     args::{self, IfMatch, Once},
     bodies::{changes, given},
@@ -30,9 +34,9 @@ pub(crate) enum Verb {
     /// Shows one tool server
     #[command(after_help = "Example:\n  guildhall mcp show ada files")]
     Show(Named),
-    /// Adds a tool server to an agent
+    /// Adds a tool server to an agent, once its card is approved
     #[command(
-        after_help = "A command goes behind `--`, an address into --address.\n\nExamples:\n  guildhall mcp add ada everything -- npx -y @modelcontextprotocol/server-everything\n  guildhall mcp add ada issues --address https://example.org/mcp --header-from Authorization=ISSUES_AUTH\n  guildhall mcp add ada files --env-from API_TOKEN -- ./files-server\n  pass show api | guildhall mcp add ada files --env-file API_TOKEN=- -- ./files-server"
+        after_help = "A command goes behind `--`, an address into --address. At a terminal the owner is shown the card and asked; elsewhere --yes names the digest of the card that was seen.\n\nExamples:\n  guildhall mcp add ada everything -- npx -y @modelcontextprotocol/server-everything\n  guildhall mcp add ada issues --address https://example.org/mcp --header-from Authorization=ISSUES_AUTH\n  guildhall mcp add ada files --env-from API_TOKEN -- ./files-server\n  pass show api | guildhall mcp add ada files --env-file API_TOKEN=- -- ./files-server\n  guildhall mcp add ada files --yes 3f9a1c07 -- ./files-server"
     )]
     Add(Box<Add>),
     /// Changes how a tool server is reached; what is not named of its connection goes
@@ -45,10 +49,10 @@ pub(crate) enum Verb {
     Remove(Remove),
     /// Switches a tool server on
     #[command(after_help = "Example:\n  guildhall mcp enable ada files")]
-    Enable(Switch),
+    Enable(Enable),
     /// Switches a tool server off
     #[command(after_help = "Example:\n  guildhall mcp disable ada files")]
-    Disable(Switch),
+    Disable(Disable),
     /// Reaches a tool server and lists its tools; exits with 1 when that fails
     #[command(after_help = "Example:\n  guildhall mcp test ada files")]
     Test(Test),
@@ -84,11 +88,11 @@ pub(crate) struct Named {
     server: String,
 }
 
-/// How an agent's or a program's command waits for a person.
+/// How a command waits for a person.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "When a person must approve it")]
 pub(crate) struct Waiting {
-    /// How long to wait for it, 0 to 600 [default: 50]
+    /// How long to wait for it, 0 to 600 [default: 50; the owner is shown the card at once]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=600))]
     wait: Option<u32>,
     /// Show the token of an approval: the value of this environment variable
@@ -104,7 +108,7 @@ pub(crate) struct Add {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    waiting: Waiting,
+    approving: Approving,
     #[command(flatten)]
     once: Once,
 }
@@ -117,7 +121,7 @@ pub(crate) struct Update {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    waiting: Waiting,
+    approving: Approving,
     #[command(flatten)]
     if_match: IfMatch,
 }
@@ -133,9 +137,20 @@ pub(crate) struct Remove {
     if_match: IfMatch,
 }
 
-/// A tool server that is switched.
+/// A tool server that is switched on.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Switch {
+pub(crate) struct Enable {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    approving: Approving,
+    #[command(flatten)]
+    once: Once,
+}
+
+/// A tool server that is switched off.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Disable {
     #[command(flatten)]
     named: Named,
     #[command(flatten)]
@@ -206,7 +221,7 @@ pub(crate) struct Import {
     #[command(flatten)]
     named: Named,
     #[command(flatten)]
-    waiting: Waiting,
+    approving: Approving,
     #[command(flatten)]
     once: Once,
 }
@@ -330,35 +345,79 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             desk.output.done("The client is forgotten.")
         }
         Verb::Add(ask) => {
-            let gated = gated(&ask.waiting, Some(&ask.once), None)?;
+            let gated = gated(&ask.approving.waiting, Some(&ask.once), None)?;
             let body = json!({
                 "name": ask.named.server,
                 "connection": ask.connection.named()?
                     .ok_or_else(|| Failure::Usage(NO_CONNECTION.to_owned()))?,
             });
             let target = of_agent(desk, &ask.named.agent).await?.then("mcp-servers");
-            listed(desk, (Method::POST, &target), Some(&body), gated).await
+            let change = Change {
+                method: Method::POST,
+                target: &target,
+                body: Some(&body),
+                gated,
+            };
+            approved(desk, change, &ask.approving).await
         }
         Verb::Import(ask) => {
-            let gated = gated(&ask.waiting, Some(&ask.once), None)?;
+            let gated = gated(&ask.approving.waiting, Some(&ask.once), None)?;
             let body = json!({"name": ask.named.server});
             let target = of_agent(desk, &ask.named.agent).await?.then("mcp-import");
-            listed(desk, (Method::POST, &target), Some(&body), gated).await
+            let change = Change {
+                method: Method::POST,
+                target: &target,
+                body: Some(&body),
+                gated,
+            };
+            approved(desk, change, &ask.approving).await
         }
         Verb::Update(ask) => {
-            let gated = gated(&ask.waiting, None, Some(&ask.if_match))?;
+            let gated = gated(&ask.approving.waiting, None, Some(&ask.if_match))?;
             let body = given(json!({"connection": ask.connection.named()?}));
             let body = changes(body, "mcp update")?;
             let target = target(desk, &ask.named).await?;
-            listed(desk, (Method::PATCH, &target), Some(&body), gated).await
+            let change = Change {
+                method: Method::PATCH,
+                target: &target,
+                body: Some(&body),
+                gated,
+            };
+            approved(desk, change, &ask.approving).await
+        }
+        Verb::Enable(ask) => {
+            let gated = gated(&ask.approving.waiting, Some(&ask.once), None)?;
+            let target = target(desk, &ask.named).await?.then("enable");
+            let change = Change {
+                method: Method::POST,
+                target: &target,
+                body: None,
+                gated,
+            };
+            approved(desk, change, &ask.approving).await
+        }
+        Verb::Disable(ask) => {
+            let gated = gated(&ask.waiting, Some(&ask.once), None)?;
+            let target = target(desk, &ask.named).await?.then("disable");
+            let change = Change {
+                method: Method::POST,
+                target: &target,
+                body: None,
+                gated,
+            };
+            desk.output.show(&change.send(desk).await?, &LIST)
         }
         Verb::Remove(ask) => {
             let gated = gated(&ask.waiting, None, Some(&ask.if_match))?;
             let target = target(desk, &ask.named).await?;
-            listed(desk, (Method::DELETE, &target), None, gated).await
+            let change = Change {
+                method: Method::DELETE,
+                target: &target,
+                body: None,
+                gated,
+            };
+            desk.output.show(&change.send(desk).await?, &LIST)
         }
-        Verb::Enable(ask) => switch(desk, &ask, "enable").await,
-        Verb::Disable(ask) => switch(desk, &ask, "disable").await,
     };
     done.map(|()| 0)
 }
@@ -366,21 +425,10 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
 /// Why an add cannot be sent.
 const NO_CONNECTION: &str = "say how it is reached: --address <URL>, or -- <COMMAND> [ARGS]...";
 
-async fn switch(desk: &Desk, ask: &Switch, deed: &str) -> Result<(), Failure> {
-    let gated = gated(&ask.waiting, Some(&ask.once), None)?;
-    let target = target(desk, &ask.named).await?.then(deed);
-    listed(desk, (Method::POST, &target), None, gated).await
-}
-
-/// Sends a change and shows the servers it leaves.
-async fn listed(
-    desk: &Desk,
-    (method, target): (Method, &Target),
-    body: Option<&Value>,
-    gated: Gated,
-) -> Result<(), Failure> {
-    let answer = desk.gated(method, target, body, gated).await?;
-    desk.output.show(&answer, &LIST)
+/// Sends what needs a card and shows the servers it leaves.
+async fn approved(desk: &Desk, change: Change<'_>, approving: &Approving) -> Result<(), Failure> {
+    let answer = change.send_with_card(desk, approving.yes.as_deref());
+    desk.output.show(&answer.await?, &LIST)
 }
 
 async fn signin(desk: &Desk, ask: &Signin) -> Result<(), Failure> {

@@ -127,6 +127,31 @@ impl House {
         outcome.stdout
     }
 
+    /// Runs a command that needs a card, such as `mcp add`, and again with a yes to the card that
+    /// it shows; its standard output.
+    pub(crate) fn approved(&self, args: &[&str]) -> String {
+        let outcome = self.approved_where(("UNUSED", ""), b"", args);
+        assert_eq!((outcome.code, &*outcome.stderr), (0, ""), "{args:?}");
+        outcome.stdout
+    }
+
+    /// The same with a variable set, reading `input` each time.
+    pub(crate) fn approved_where(
+        &self,
+        variable: (&str, &str),
+        input: &[u8],
+        args: &[&str],
+    ) -> Outcome {
+        // Before anything that a command line ends with.
+        let saying = |words: &[&str]| {
+            let (verb, rest) = args.split_at(2);
+            self.run_where(variable, input, &[verb, words, rest].concat())
+        };
+        let asked = saying(&[]);
+        assert_eq!((asked.code, &*asked.stdout), (5, ""), "{asked:?}");
+        saying(&["--yes", &digest_of(&asked.stderr)])
+    }
+
     /// Runs a command that the server must refuse; the code of its refusal.
     pub(crate) fn refused(&self, args: &[&str]) -> String {
         let args: Vec<_> = args.iter().copied().chain(["--json"]).collect();
@@ -178,6 +203,18 @@ impl House {
         assert!(head.starts_with("HTTP/1.1 "), "{head}");
         body.to_owned()
     }
+}
+
+/// The beginning of a card's digest, as it is shown to people or programs.
+pub(crate) fn digest_of(card: &str) -> String {
+    let of_json = serde_json::from_str(card).ok();
+    let of_json = of_json.and_then(|card: Value| Some(card["digest"].as_str()?[..8].to_owned()));
+    let of_text = || {
+        let mut lines = card.lines();
+        let digest = lines.find_map(|line| line.strip_prefix("Digest"))?;
+        Some(digest.trim().to_owned())
+    };
+    of_json.or_else(of_text).expect("a digest")
 }
 
 /// A command that goes on until it is interrupted; killed when dropped.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_house::{House, digest_of};
 
 const SECRET: &str = "canary-of-the-terminal";
 
@@ -35,13 +35,14 @@ fn a_tool_server_is_added_changed_switched_and_removed() {
         "--x",
         "y",
     ];
-    let added = house.run_where(("HOUSE", "red"), b"", &args);
+    let added = house.approved_where(("HOUSE", "red"), b"", &args);
     assert_eq!((added.code, &*added.stderr), (0, ""));
     let connection = json!({"transport": "stdio", "command": "/bin/true", "args": ["--x", "y"],
         "env": {"SEEN": "1", "HOUSE": "red", "OTHER": "red", "TOKEN": SECRET}});
     assert_eq!(read(&added.stdout)[0]["connection"], connection);
 
-    let piped = house.run_with(
+    let piped = house.approved_where(
+        ("UNUSED", ""),
         SECRET.as_bytes(),
         &[
             "mcp",
@@ -78,7 +79,7 @@ fn a_tool_server_is_added_changed_switched_and_removed() {
             .contains("Authorization")
     );
 
-    let changed = house.done(&[
+    let changed = house.approved(&[
         "mcp",
         "update",
         "ada",
@@ -96,7 +97,7 @@ fn a_tool_server_is_added_changed_switched_and_removed() {
     assert_eq!(read(&changed)[0]["connection"], connection);
     let off = house.json(&["mcp", "disable", "ada", "files"]);
     assert_eq!(off[0]["status"], "disabled");
-    let on = house.json(&["mcp", "enable", "ada", "files"]);
+    let on = read(&house.approved(&["mcp", "enable", "ada", "files", "--json"]));
     assert_eq!(on[0]["status"], "unknown");
     let lines = house.done(&["mcp", "list", "ada", "--jsonl"]);
     let names: Vec<Value> = lines
@@ -125,12 +126,124 @@ fn what_a_folder_names_is_shown_and_imported() {
         found.stdout.contains("/bin/true") && found.stderr.contains("bad"),
         "{found:?}"
     );
-    let imported = house.json(&["mcp", "import", "ada", "true"]);
+    let imported = read(&house.approved(&["mcp", "import", "ada", "true", "--json"]));
     assert_eq!(imported[0]["connection"]["command"], "/bin/true");
     assert_eq!(
         house.refused(&["mcp", "import", "ada", "true"]),
         "DUPLICATE_NAME"
     );
+}
+
+/// Nothing is kept or started before somebody said yes to the very card that was shown.
+#[test]
+fn the_owners_command_shows_its_card_and_runs_with_a_yes_to_its_digest() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let marker = std::path::Path::new(house.folder()).join("marker");
+    let script = format!("touch '{}'", marker.display());
+    let add = |words: &[&str]| {
+        let tail = ["--", "/bin/sh", "-c", &script];
+        house.run(&[&["mcp", "add", "ada", "run"], words, &tail].concat())
+    };
+    let nothing = || {
+        assert_eq!(house.json(&["mcp", "list", "ada"]), json!([]));
+        assert_eq!(
+            house.refused(&["mcp", "test", "ada", "run"]),
+            "SERVER_NOT_FOUND"
+        );
+        assert!(!marker.exists());
+    };
+    let asked = add(&[]);
+    assert_eq!((asked.code, &*asked.stdout), (5, ""), "{asked:?}");
+    let digest = digest_of(&asked.stderr);
+    for part in [
+        "command: /bin/sh",
+        &script,
+        &format!("--yes {digest}"),
+        "/asks/",
+    ] {
+        assert!(asked.stderr.contains(part), "{part}: {asked:?}");
+    }
+    nothing();
+    // Programs are shown the card in the server's own words; it is the same one.
+    let card = add(&["--json"]);
+    assert_eq!((card.code, &*card.stdout), (5, ""), "{card:?}");
+    let approval = read(&card.stderr);
+    assert_eq!(approval["state"], "pending");
+    assert_eq!(approval["card"]["args"], json!(["-c", script]));
+    assert_eq!(digest_of(&card.stderr), digest);
+    let other = if digest.starts_with('0') {
+        "11111111"
+    } else {
+        "00000000"
+    };
+    let wrong = add(&["--yes", other]);
+    assert_eq!((wrong.code, &*wrong.stdout), (2, ""), "{wrong:?}");
+    assert!(wrong.stderr.contains("not what you saw"), "{wrong:?}");
+    for short in ["", "1234567", "1234567x"] {
+        assert_eq!(add(&["--yes", short]).code, 2, "{short}");
+    }
+    nothing();
+    let added = add(&["--yes", &digest, "--json"]);
+    assert_eq!((added.code, &*added.stderr), (0, ""), "{added:?}");
+    assert_eq!(read(&added.stdout)[0]["name"], "run");
+    house.run(&["mcp", "test", "ada", "run"]);
+    assert!(marker.exists(), "the marker is one");
+    // A change of one word is another card.
+    let update = [
+        "mcp",
+        "update",
+        "ada",
+        "run",
+        "--yes",
+        &digest,
+        "--",
+        "/bin/true",
+    ];
+    assert_eq!(house.run(&update).code, 2);
+    // What was approved at another screen meanwhile runs.
+    let remote = [
+        "mcp",
+        "add",
+        "ada",
+        "web",
+        "--address",
+        "http://127.0.0.1:9/",
+    ];
+    let asked = house.run(&[&remote[..], &["--json"]].concat());
+    let approval = read(&asked.stderr);
+    let id = approval["id"].as_str().unwrap();
+    house.done(&["asks", "grant", id, "--digest", &digest_of(&asked.stderr)]);
+    house.done(&remote);
+    // Going and switching off need none.
+    house.done(&["mcp", "disable", "ada", "run"]);
+    assert_eq!(house.run(&["mcp", "enable", "ada", "run"]).code, 5);
+    house.done(&["mcp", "remove", "ada", "run"]);
+}
+
+#[test]
+fn a_command_that_waits_shows_its_card_and_runs_when_somebody_says_yes() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let mut watch = house.follow(&["asks", "watch", "--jsonl", "--after", "0"]);
+    let mut waits = house.follow(&[
+        "mcp",
+        "add",
+        "ada",
+        "web",
+        "-q",
+        "--wait",
+        "600",
+        "--address",
+        "http://127.0.0.1:9/",
+    ]);
+    let approval = watch.json()["data"]["approval"].take();
+    let text = |member: &str| approval[member].as_str().unwrap();
+    house.done(&["asks", "grant", text("id"), "--digest", text("digest")]);
+    assert_eq!(waits.line(), "web");
+    let (code, told) = waits.ended();
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("http://127.0.0.1:9/"), "{told}");
 }
 
 #[test]
@@ -187,7 +300,7 @@ fn a_program_is_tested_in_its_agents_folder_without_the_agents_token() {
     let house = House::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let file = house.file("server.sh", SERVER);
-    house.done(&[
+    house.approved(&[
         "mcp",
         "add",
         "ada",
@@ -235,7 +348,7 @@ fn a_program_that_ends_or_talks_nonsense_says_why_without_its_secrets() {
         let file = house.file(name, script);
         let secret = format!("KEY={SECRET}");
         let args = ["mcp", "add", "ada", name, "--env", &secret, "--"];
-        house.done(&[&args[..], &["/bin/sh", &file]].concat());
+        house.approved(&[&args[..], &["/bin/sh", &file]].concat());
     };
     let test = |name: &str| {
         let outcome = house.run(&["mcp", "test", "ada", name, "--json"]);
@@ -278,7 +391,7 @@ fn a_sign_in_is_started_asked_after_and_ended_from_the_terminal() {
     let house = House::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let address = "http://127.0.0.1:9/mcp";
-    house.done(&["mcp", "add", "ada", "web", "--address", address]);
+    house.approved(&["mcp", "add", "ada", "web", "--address", address]);
     let started = house.json(&["mcp", "signin", "ada", "web"]);
     assert_eq!(started["alreadyConnected"], false);
     let flow = started["flowId"].as_str().unwrap();

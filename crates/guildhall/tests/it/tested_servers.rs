@@ -78,7 +78,7 @@ fn a_real_server_is_tested_over_each_transport_with_the_same_result() {
     let (http, sse) = (Listening::start("streamableHttp"), Listening::start("sse"));
     let (node, program) = (node(), program());
     let (node, program) = (node.to_str().unwrap(), program.to_str().unwrap());
-    let mcp = |args: &[&str]| house.done(&[&["mcp", "add", "ada"], args].concat());
+    let mcp = |args: &[&str]| house.approved(&[&["mcp", "add", "ada"], args].concat());
     mcp(&["stdio", "--", node, program, "stdio"]);
     mcp(&["http", "--address", &http.url("/mcp")]);
     mcp(&["sse", "--transport", "sse", "--address", &sse.url("/sse")]);
