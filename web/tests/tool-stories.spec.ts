@@ -4,7 +4,7 @@ import { answer, call, openSession, pending, send } from './at-work';
 import { expect, test as base } from './house';
 import { Guarded } from './guarded';
 import { expectAccessible, looks } from './looks';
-import { toolServer } from './tools';
+import { approved, toolServer } from './tools';
 import type { Locator, Page } from '@playwright/test';
 
 const test = base.extend<{ guarded: Guarded }>({
@@ -54,6 +54,9 @@ test('a person signs in with a tool server, the next turn uses it, and signing o
   await dialog.getByLabel('Reached by').selectOption('http');
   await dialog.getByLabel('Address').fill(guarded.url);
   await dialog.getByRole('button', { name: 'Add tool server' }).click();
+  await expect(dialog.locator('[data-ask]')).toContainText(guarded.url);
+  expect(guarded.asked, 'nothing is reached before its card').toEqual([]);
+  await dialog.getByRole('button', { name: /^Approve/ }).click();
   const notes = row(page, 'notes');
   await expect(notes).toContainText('needs a sign-in');
   await expect(notes).toContainText('not signed in');
@@ -117,7 +120,7 @@ for (const look of looks) {
     const session = await openSession(house, 'project', unattended);
     await send(house, session, use('guildhall', 'mcp_add_server', { name: 'wished', connection: { transport: 'stdio', command: toolServer(house) } }));
     const path = `/api/agents/${session.agentId}/mcp-servers`;
-    await house.post(path, { name: 'notes', connection: { transport: 'http', url: guarded.url } });
+    await approved(house, 'POST', path, { name: 'notes', connection: { transport: 'http', url: guarded.url } });
     const page = await windows.open('/asks', { ...look, clicked: guarded.origin });
     await expect(pending(page)).toBeVisible();
     await expect(page.getByRole('button', { name: 'Sign in with notes' })).toBeVisible();

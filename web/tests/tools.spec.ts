@@ -1,8 +1,9 @@
+import type { Locator } from '@playwright/test';
 import { appendFileSync } from 'node:fs';
 import { answer, cards, choose, pending } from './at-work';
 import { expect, test } from './house';
 import { expectAccessible, looks } from './looks';
-import { askFor, brokenServer, program, serversOf, toolServer, writeDiscovered } from './tools';
+import { approved, askFor, brokenServer, program, serversOf, toolServer, writeDiscovered } from './tools';
 
 test('what an agent asks for stands there exactly, and is done once a person approved it', async ({ house, windows }) => {
   const scribe = await house.agent('Scribe');
@@ -75,7 +76,13 @@ test('nothing but its own armed card approves a wish', async ({ house, windows }
   await expect(cards(page)).toContainText('Denied by you');
 });
 
-test('a person adds, edits, switches off and on, and removes; it is done at once and seen everywhere', async ({ house, windows }) => {
+/** One press on the card at the end of a form; it has the focus already. */
+async function approve(dialog: Locator): Promise<void> {
+  await expect(dialog.locator('[data-ask]')).toBeFocused();
+  await dialog.getByRole('button', { name: /^Approve/ }).click();
+}
+
+test('a person adds, edits, switches off and on, and removes; what is to run shows its card first, and all is seen everywhere', async ({ house, windows }) => {
   const scribe = await house.agent('Scribe');
   const path = `/agents/${scribe.agent.id}/mcp`;
   const [page, other] = [await windows.open(`/agents/${scribe.agent.id}`), await windows.open(path)];
@@ -93,6 +100,13 @@ test('a person adds, edits, switches off and on, and removes; it is done at once
   await expect(dialog.getByRole('alert')).toBeVisible();
   await dialog.getByLabel('Name', { exact: true }).fill('files');
   await dialog.getByRole('button', { name: 'Add tool server' }).click();
+  await expect(dialog.locator('ol > li')).toHaveText([program(house), '--root', 'my folder']);
+  await expect(dialog.getByRole('listitem').filter({ hasText: 'API_KEY' })).toContainText('value not shown');
+  expect(await serversOf(house, scribe)).toEqual([]);
+  const granted = page.waitForRequest((request) => request.url().endsWith('/grant'));
+  const shown = await house.get<{ approvals: { digest: string }[] }>('/api/approvals');
+  await approve(dialog);
+  expect((await granted).postDataJSON()).toEqual({ digest: shown.approvals[0]?.digest });
   await expect(dialog).toHaveCount(0);
 
   const row = page.getByRole('listitem', { name: 'files' });
@@ -106,6 +120,9 @@ test('a person adds, edits, switches off and on, and removes; it is done at once
   await expect(dialog.getByLabel('Value of variable 1')).toHaveValue('***');
   await dialog.getByLabel('Arguments').fill('--read-only');
   await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect(dialog).toContainText('--read-only');
+  expect((await serversOf(house, scribe))[0]?.connection).toMatchObject({ args: ['--root', 'my folder'] });
+  await approve(dialog);
   await expect(seen).toContainText('--read-only');
   const [stored] = await serversOf(house, scribe);
   expect(stored?.connection).toMatchObject({ args: ['--read-only'], env: { API_KEY: 'canary-9c' } });
@@ -113,6 +130,10 @@ test('a person adds, edits, switches off and on, and removes; it is done at once
   await row.getByRole('button', { name: 'Disable files' }).click();
   await expect(seen).toContainText('switched off');
   await row.getByRole('button', { name: 'Enable files' }).click();
+  await expect(dialog.getByRole('heading', { name: 'Switch on files' })).toBeVisible();
+  await expect(seen).toContainText('switched off');
+  await approve(dialog);
+  await expect(dialog).toHaveCount(0);
   await expect(seen).not.toContainText('switched off');
   await row.getByRole('button', { name: 'Remove files' }).click();
   await dialog.getByRole('button', { name: 'Remove' }).click();
@@ -124,8 +145,8 @@ test('a person tests a server, and reads what it offers or why it does not work'
   const scribe = await house.agent('Scribe');
   const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
   const command = toolServer(house);
-  await house.post(path, { name: 'files', connection: { transport: 'stdio', command } });
-  await house.post(path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(house), env: { KEY: 'canary-2d' } } });
+  await approved(house, 'POST', path, { name: 'files', connection: { transport: 'stdio', command } });
+  await approved(house, 'POST', path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(house), env: { KEY: 'canary-2d' } } });
   const view = `/agents/${scribe.agent.id}/mcp`;
   const [page, other] = [await windows.open(view), await windows.open(view)];
   const row = page.getByRole('listitem', { name: 'files', exact: true });
@@ -163,7 +184,7 @@ test('a person tests a server, and reads what it offers or why it does not work'
   expect(await page.content()).not.toContain('canary-2d');
 
   // What was found is about the server as it stood, and one that is off is not tested.
-  await house.patch(`${path}/broken`, { connection: { transport: 'stdio', command } });
+  await approved(house, 'PATCH', `${path}/broken`, { connection: { transport: 'stdio', command } });
   await expect(broken.getByRole('region', { name: /^Last test/ })).toHaveCount(0);
   await row.getByRole('button', { name: 'Disable files' }).click();
   await expect(button).toBeDisabled();
@@ -172,15 +193,117 @@ test('a person tests a server, and reads what it offers or why it does not work'
 test('a form that is behind changes nothing', async ({ house, windows }) => {
   const scribe = await house.agent('Scribe');
   const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
-  await house.post(path, { name: 'files', connection: { transport: 'stdio', command: program(house) } });
+  await approved(house, 'POST', path, { name: 'files', connection: { transport: 'stdio', command: program(house) } });
   const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
   await page.getByRole('button', { name: 'Edit files' }).click();
-  await house.patch(`${path}/files`, { connection: { transport: 'stdio', command: program(house), args: ['theirs'] } });
+  await approved(house, 'PATCH', `${path}/files`, { connection: { transport: 'stdio', command: program(house), args: ['theirs'] } });
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Arguments').fill('mine');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await expect(dialog.getByRole('alert')).toContainText('Somebody changed this meanwhile.');
   expect((await serversOf(house, scribe))[0]?.connection).toMatchObject({ args: ['theirs'] });
+});
+
+test('a form goes back from its card as it was, and the keyboard alone goes through it', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
+  await page.getByRole('button', { name: 'Add the first one' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name', { exact: true }).fill('files');
+  await dialog.getByLabel('Command').fill(program(house));
+  await page.keyboard.press('Enter');
+  const card = dialog.locator('[data-ask]');
+  await expect(card).toBeFocused();
+  // It stands in the form alone, and offers no refusal that would lock its own writer out.
+  await expect(cards(page)).toHaveCount(1);
+  await expect(card.getByRole('button', { name: /^Deny/ })).toHaveCount(0);
+  for (const key of ['d', 'Enter', ' ']) await page.keyboard.press(key);
+  await expect(card).toBeFocused();
+  await card.getByRole('button', { name: 'Back' }).click();
+  await expect(dialog.getByLabel('Command')).toHaveValue(program(house));
+  const first = async (state: string) => (await house.get<{ approvals: { id: string }[] }>(`/api/approvals?state=${state}`)).approvals;
+  await expect.poll(async () => (await first('withdrawn')).length).toBe(1);
+
+  // At once again, and left by Escape.
+  await dialog.getByRole('button', { name: 'Add tool server' }).click();
+  await expect(card).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(dialog).toHaveCount(0);
+  await expect.poll(async () => (await first('withdrawn')).length).toBe(2);
+  expect(await serversOf(house, scribe)).toEqual([]);
+
+  await page.getByRole('button', { name: 'Add the first one' }).click();
+  await dialog.getByLabel('Name', { exact: true }).fill('files');
+  await dialog.getByLabel('Command').fill(program(house));
+  await page.keyboard.press('Enter');
+  await expect(card.getByRole('button', { name: /^Approve/ })).not.toHaveAttribute('aria-disabled', 'true');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await expect(card.getByRole('button', { name: /^Approve/ })).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByRole('listitem', { name: 'files' })).toBeVisible();
+});
+
+test('a form hears what another window decides on its card, and says what to do', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
+  const dialog = page.getByRole('dialog');
+  const open = async (name: string): Promise<{ id: string; digest: string }> => {
+    await page.getByRole('button', { name: /^Add (the first one|tool server)$/ }).first().click();
+    await dialog.getByLabel('Name', { exact: true }).fill(name);
+    await dialog.getByLabel('Command').fill(program(house));
+    await dialog.getByRole('button', { name: 'Add tool server' }).click();
+    await expect(dialog.locator('[data-ask]')).toBeFocused();
+    return (await house.get<{ approvals: { id: string; digest: string }[] }>('/api/approvals')).approvals[0]!;
+  };
+  const granted = await open('one');
+  await house.post(`/api/approvals/${granted.id}/grant`, { digest: granted.digest });
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByRole('listitem', { name: 'one' })).toBeVisible();
+
+  const denied = await open('two');
+  await house.post(`/api/approvals/${denied.id}/deny`, { reason: 'not this one' });
+  await expect(dialog.getByRole('status').filter({ hasText: 'denied' })).toContainText('Go back and change it');
+  await dialog.getByRole('button', { name: 'Back' }).click();
+  await dialog.getByRole('button', { name: 'Add tool server' }).click();
+  await expect(dialog.getByRole('alert')).toBeVisible();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+
+  const taken = await open('three');
+  await house.post(`/api/approvals/${taken.id}/withdraw`, {});
+  await expect(dialog.getByRole('status').filter({ hasText: 'taken back' })).toContainText('Go back and ask again');
+  await dialog.getByRole('button', { name: 'Back' }).click();
+  await dialog.getByRole('button', { name: 'Add tool server' }).click();
+  // What is to be approved is another thing than what was drawn: nothing is done.
+  await page.route('**/grant', (route) => route.fulfill({ status: 409, json: { error: 'What is asked for changed.', code: 'APPROVAL_CHANGED', details: null } }));
+  await dialog.getByRole('button', { name: /^Approve/ }).click();
+  await expect(dialog.getByRole('alert')).toBeVisible();
+  await page.unroute('**/grant');
+  expect((await serversOf(house, scribe)).map(({ name }) => name)).toEqual(['one']);
+  await dialog.getByRole('button', { name: /^Approve/ }).click();
+  await expect(page.getByRole('listitem', { name: 'three' })).toBeVisible();
+});
+
+test('a program that changes behind its card is shown anew', async ({ house, windows }) => {
+  const scribe = await house.agent('Scribe');
+  const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
+  const command = program(house);
+  await page.getByRole('button', { name: 'Add the first one' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name', { exact: true }).fill('files');
+  await dialog.getByLabel('Command').fill(command);
+  await dialog.getByRole('button', { name: 'Add tool server' }).click();
+  const card = dialog.locator('[data-ask]');
+  const sum = card.getByText(/^[0-9a-f]{64}$/);
+  const before = await sum.textContent();
+  appendFileSync(command, '# another\n');
+  await approve(dialog);
+  await expect(dialog.getByRole('alert')).toContainText('is not what would be used now');
+  await expect(sum).not.toHaveText(before ?? '');
+  expect(await serversOf(house, scribe)).toEqual([]);
+  await approve(dialog);
+  await expect(page.getByRole('listitem', { name: 'files' })).toBeVisible();
 });
 
 test('what the folder names is shown, and imported by a person', async ({ house, windows }) => {
@@ -192,6 +315,10 @@ test('what the folder names is shown, and imported by a person', async ({ house,
   await expect(found.locator('[data-found="notes"]')).toContainText(`${command} --here`);
   await expect(found.getByText('broken')).toBeVisible();
   await found.getByRole('button', { name: 'Import notes' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Import notes' });
+  await expect(dialog.locator('ol > li')).toHaveText([command, '--here']);
+  expect(await serversOf(house, scribe)).toEqual([]);
+  await approve(dialog);
   await expect(found).toContainText('✓ added');
   await expect(page.getByRole('listitem', { name: 'notes' })).toContainText('variables KEY');
   expect(await page.content()).not.toContain('canary-1b');
@@ -199,7 +326,7 @@ test('what the folder names is shown, and imported by a person', async ({ house,
 
 test('a server whose program is gone is a broken thing on the first page', async ({ house, windows }) => {
   const scribe = await house.agent('Scribe');
-  await house.post(`/api/agents/${scribe.agent.id}/mcp-servers`, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
+  await approved(house, 'POST', `/api/agents/${scribe.agent.id}/mcp-servers`, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
   const page = await windows.open('/');
   const tile = page.getByRole('listitem').filter({ hasText: 'its program is not found' });
   await expect(tile).toContainText('lost');
@@ -246,10 +373,10 @@ for (const look of looks) {
     const scribe = await house.agent('Scribe');
     const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
     const command = program(house);
-    await house.post(path, { name: 'files', connection: { transport: 'stdio', command, args: ['--root', '.'], env: { KEY: 'k' } } });
-    await house.post(path, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
-    await house.post(path, { name: 'tested', connection: { transport: 'stdio', command: toolServer(house) } });
-    await house.post(path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(house) } });
+    await approved(house, 'POST', path, { name: 'files', connection: { transport: 'stdio', command, args: ['--root', '.'], env: { KEY: 'k' } } });
+    await approved(house, 'POST', path, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
+    await approved(house, 'POST', path, { name: 'tested', connection: { transport: 'stdio', command: toolServer(house) } });
+    await approved(house, 'POST', path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(house) } });
     writeDiscovered(house, scribe, { mcpServers: { notes: { command }, broken: { command: 7 } } });
     await askFor(house, scribe, 'more', { transport: 'stdio', command, args: ['-y', 'a b'], env: { PATH: '/opt/tools', KEY: 'k' } });
     const page = await windows.open('/', look);
@@ -271,5 +398,8 @@ for (const look of looks) {
     await page.getByRole('button', { name: 'Edit files' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
     await expectAccessible(page, 'edit a tool server');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByRole('dialog').locator('[data-ask]')).toBeFocused();
+    await expectAccessible(page, 'the card of a form');
   });
 }

@@ -54,6 +54,23 @@ export async function askFor(house: House, voice: AgentVoice, name: string, conn
   return { status: response.status, body: (await response.json()) as Answered['body'] };
 }
 
+/** The owner asks for what needs a card, says yes to what the card shows, and asks again. */
+export async function approved(house: House, method: 'POST' | 'PATCH', path: string, body: unknown): Promise<McpServer[]> {
+  const send = async (more: Record<string, string>): Promise<{ status: number; body: Answered['body'] }> => {
+    const headers = { 'content-type': 'application/json', ...more };
+    const response = await fetch(house.url + path, { method, headers, body: JSON.stringify(body) });
+    return { status: response.status, body: (await response.json()) as Answered['body'] };
+  };
+  const asked = await send({ prefer: 'wait=0' });
+  if (asked.status !== 202) throw new Error(`${method} ${path} needs no card: ${asked.status} ${JSON.stringify(asked.body)}`);
+  const card = `/api/approvals/${asked.body.approvalId}`;
+  const { digest } = await house.get<{ digest: string }>(card);
+  await house.post(`${card}/grant`, { digest });
+  const again = await send({ 'x-service-approval': asked.body.approvalToken ?? '' });
+  if (again.status !== 200) throw new Error(`${method} ${path}: ${again.status} ${JSON.stringify(again.body)}`);
+  return again.body;
+}
+
 export const serversOf = (house: House, voice: AgentVoice): Promise<McpServer[]> => house.get(`/api/agents/${voice.agent.id}/mcp-servers`);
 
 export const writeDiscovered = (house: House, voice: AgentVoice, file: unknown): void =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Gate } from './gated';
 import type { ApprovalRequired } from './types';
 
-const wanted = (approvalToken: string) => ({ status: 'approval_required', approvalToken }) as ApprovalRequired;
+const wanted = (approvalToken: string) => ({ status: 'approval_required', approvalToken, approvalId: `of ${approvalToken}` }) as ApprovalRequired;
 
 test('what the owner allowed is done when the same is asked again, and nothing else is', async () => {
   const gate = new Gate();
@@ -13,12 +13,12 @@ test('what the owner allowed is done when the same is asked again, and nothing e
       shown.push(headers['x-service-approval']);
       return Promise.resolve(answer);
     });
-  expect(await ask(['add', { name: 'a' }], wanted('gap_1'))).toBeNull();
-  expect(await ask(['add', { name: 'b' }], wanted('gap_2'))).toBeNull();
-  expect(await ask(['add', { name: 'a' }], ['a'])).toEqual(['a']);
+  expect(await ask(['add', { name: 'a' }], wanted('gap_1'))).toEqual({ done: null, asked: 'of gap_1' });
+  expect(await ask(['add', { name: 'b' }], wanted('gap_2'))).toEqual({ done: null, asked: 'of gap_2' });
+  expect(await ask(['add', { name: 'a' }], ['a'])).toEqual({ done: ['a'], asked: null });
   // It was used up.
-  expect(await ask(['add', { name: 'a' }], ['a'])).toEqual(['a']);
-  expect(await ask(['add', { name: 'b' }], wanted('gap_2'))).toBeNull();
-  expect(await ask(['add', { name: 'b' }], ['b'])).toEqual(['b']);
+  expect(await ask(['add', { name: 'a' }], ['a'])).toEqual({ done: ['a'], asked: null });
+  expect(await ask(['add', { name: 'b' }], wanted('gap_2'))).toEqual({ done: null, asked: 'of gap_2' });
+  expect(await ask(['add', { name: 'b' }], ['b'])).toEqual({ done: ['b'], asked: null });
   expect(shown).toEqual([undefined, undefined, 'gap_1', undefined, 'gap_2', 'gap_2']);
 });

@@ -7,21 +7,24 @@ import type { ApprovalRequired } from './types';
 
 type Headers = Record<string, string>;
 
+/** What became of such a deed: it was done, or waits for the approval `asked`. */
+export type Gated<Body> = { done: Body; asked: null } | { done: null; asked: string };
+
 /** Who must be asked for is told so at once; nothing is held open. */
 const AT_ONCE = { prefer: 'wait=0' };
 
 export class Gate {
   #tokens = new Map<string, string>();
 
-  /** The answer; null where the owner has to allow it first. `what` says all that is asked. */
-  async ask<Body>(what: unknown[], send: (headers: Headers) => Promise<Body | ApprovalRequired>): Promise<Body | null> {
+  /** `what` says all that is asked; the same asked again shows the token. */
+  async ask<Body>(what: unknown[], send: (headers: Headers) => Promise<Body | ApprovalRequired>): Promise<Gated<Body>> {
     const key = JSON.stringify(what);
     const token = this.#tokens.get(key);
     this.#tokens.delete(key);
     const answer = await send(token === undefined ? AT_ONCE : { ...AT_ONCE, 'x-service-approval': token });
-    if (!isRequired(answer)) return answer;
+    if (!isRequired(answer)) return { done: answer, asked: null };
     this.#tokens.set(key, answer.approvalToken);
-    return null;
+    return { done: null, asked: answer.approvalId };
   }
 }
 

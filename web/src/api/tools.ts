@@ -6,7 +6,7 @@ import type { Approval, McpConnection, McpServer } from './types';
 
 const at = (id: string) => ({ path: { id } });
 const of = (id: string, name: string) => ({ path: { id, name } });
-/** Each answers all servers of the agent; null where the owner has to allow it first. */
+/** Each answers all servers of the agent, unless the owner has to allow it first. */
 const gate = new Gate();
 
 export const tools = {
@@ -71,5 +71,7 @@ export const tools = {
     /** Takes no digest: a refusal is safe whatever was shown. */
     deny: (id: string, reason?: string) =>
       changed(http.POST('/api/approvals/{id}/deny', { params: at(id), body: reason ? { reason } : {} })),
+    /** Of what was asked for here; it is no refusal. */
+    withdraw: (id: string) => changed(http.POST('/api/approvals/{id}/withdraw', { params: at(id) })),
   },
 };
