@@ -1,4 +1,4 @@
-//! `guildhall asks`: what programs and agents ask, and deciding on it. What is decided is what was
+//! `guildhall asks`: what waits for a person, and deciding on it. What is decided is what was
 //! shown: a yes carries the digest of the card that stood here. What is asked outside sessions
 //! is `approvals`.
 

@@ -34,7 +34,7 @@ pub(super) enum Failure {
     /// it, and where it is on the page.
     Unapproved {
         /// The approval.
-        card: Answer,
+        card: Box<Answer>,
         /// Its address.
         page: String,
     },

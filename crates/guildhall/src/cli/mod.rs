@@ -142,7 +142,7 @@ pub(crate) enum Command {
     Usage(Single<runtimes::Usage>),
     /// Conversations with agents
     Sessions(Noun<sessions::Verb>),
-    /// What programs and agents ask, and deciding on it
+    /// What waits for a person, and deciding on it
     Asks(Noun<asks::Verb>),
     /// Folders of home
     Dir(Noun<directories::Verb>),

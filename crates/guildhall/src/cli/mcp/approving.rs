@@ -81,6 +81,7 @@ impl Change<'_> {
         if approval["state"] != "granted" {
             if yes.is_none() && !input::can_be_asked() {
                 let page = format!("{}/asks/{}", desk.client.address()?, word("approvalId"));
+                let card = Box::new(card);
                 let unapproved = Failure::Unapproved { card, page };
                 let Some(seconds) = wait else {
                     return Err(unapproved);
