@@ -321,7 +321,6 @@ fn callers() -> Vec<(Caller, bool)> {
         author: AuthorId::from_bytes([1; 16]),
         credential,
         is_invited: false,
-        is_in_doubt: false,
     };
     let key = Credential::ApiKey(KeyId::from_bytes([2; 16]));
     let cookie = Credential::Cookie(SignInId::from_bytes([3; 16]));
@@ -333,13 +332,6 @@ fn callers() -> Vec<(Caller, bool)> {
         (owner, true),
         (caller(Identity::Owner, cookie), true),
         (caller(Identity::Owner, Credential::LocalToken), true),
-        (
-            Caller {
-                is_in_doubt: true,
-                ..owner
-            },
-            false,
-        ),
         (caller(Identity::Owner, key), false),
         (caller(person, cookie), false),
         (caller(person, key), false),
@@ -418,7 +410,7 @@ fn what_nobody_asked_for_is_seen_by_the_agent_it_is_about() {
 #[test]
 fn who_asks_does_not_decide_and_an_agent_hears_so_first() {
     for (caller, _) in callers() {
-        let is_agent = !caller.is_human() || caller.is_in_doubt;
+        let is_agent = !caller.is_human();
         for shows_token in [false, true] {
             let expected = match (is_agent, shows_token) {
                 (true, _) => Err(Refusal::AgentCannotDecide),

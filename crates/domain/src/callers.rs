@@ -66,9 +66,6 @@ pub struct Caller {
     /// Whether it is a person who still has the password of the invitation, and may do nothing
     /// before choosing another.
     pub is_invited: bool,
-    /// Whether the connection may be of an agent all the same: it may do all else, but not
-    /// decide. Source: contract 1.4, "in doubt".
-    pub is_in_doubt: bool,
 }
 
 impl Caller {
@@ -138,9 +135,9 @@ gates! {
         | Credential::AgentToken(_)
         | Credential::Process => Some(Refusal::InteractiveOnly),
     });
-    /// Owner or person at a screen: no agent, nobody who may be one, and no API key.
+    /// Owner or person at a screen: no agent, and no API key.
     Decider = |caller| match caller.credential {
-        _ if !caller.is_human() || caller.is_in_doubt => Some(Refusal::AgentCannotDecide),
+        _ if !caller.is_human() => Some(Refusal::AgentCannotDecide),
         Credential::ApiKey(_) => Some(Refusal::InteractiveOnly),
         Credential::Loopback
         | Credential::Cookie(_)
@@ -148,10 +145,9 @@ gates! {
         | Credential::AgentToken(_)
         | Credential::Process => settled(caller),
     };
-    /// The owner at a screen: no agent, nobody who may be one, and no API key.
+    /// The owner at a screen: no agent, and no API key.
     OwnerInteractive = |caller| match (caller.identity, caller.credential) {
         (Identity::Person(_) | Identity::Agent(_), _) => Some(Refusal::OwnerOnly),
-        (Identity::Owner, _) if caller.is_in_doubt => Some(Refusal::InteractiveOnly),
         (Identity::Owner, Credential::ApiKey(_)) => Some(Refusal::InteractiveOnly),
         (
             Identity::Owner,
@@ -167,9 +163,9 @@ gates! {
         Identity::Agent(_) => None,
         Identity::Owner | Identity::Person(_) => Some(Refusal::AgentTokenRequired),
     };
-    /// The owner at a screen, who decides: no agent, nobody who may be one, and no API key.
+    /// The owner at a screen, who decides: no agent, and no API key.
     OwnerDecider = |caller| match (caller.identity, caller.credential) {
-        _ if !caller.is_human() || caller.is_in_doubt => Some(Refusal::AgentCannotDecide),
+        _ if !caller.is_human() => Some(Refusal::AgentCannotDecide),
         (_, Credential::ApiKey(_)) => Some(Refusal::InteractiveOnly),
         (Identity::Person(_) | Identity::Agent(_), _) => Some(Refusal::OwnerOnly),
         (
@@ -221,8 +217,8 @@ impl ForAgent {
     }
 }
 
-/// The owner at this computer itself: no agent, nobody who may be one, and nothing that hands on
-/// what somebody elsewhere asks. Source: contract 1.5, owner-here; 7.1.
+/// The owner at this computer itself: no agent, and nothing that hands on what somebody elsewhere
+/// asks. Source: contract 1.5, owner-here; 7.1.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnerHere(Caller);
 
@@ -233,7 +229,7 @@ impl OwnerHere {
     /// # Errors
     /// [`Refusal::OwnerHereOnly`].
     pub fn admit(caller: Caller, is_here: bool) -> Result<Self, Refusal> {
-        if caller.identity != Identity::Owner || caller.is_in_doubt || !is_here {
+        if caller.identity != Identity::Owner || !is_here {
             return Err(Refusal::OwnerHereOnly);
         }
         settled(&caller).map_or(Ok(Self(caller)), Err)
@@ -280,7 +276,6 @@ mod tests {
             author: AuthorId::from_bytes([1; 16]),
             credential,
             is_invited: false,
-            is_in_doubt: false,
         };
         let (owner, person, agent) = (
             Identity::Owner,
@@ -346,22 +341,6 @@ mod tests {
                 [None, None, None, screen(), None, None, None, None],
             ),
             (
-                Caller {
-                    is_in_doubt: true,
-                    ..caller(owner, Credential::Loopback)
-                },
-                [
-                    None,
-                    None,
-                    None,
-                    None,
-                    None,
-                    deciders(),
-                    screen(),
-                    deciders(),
-                ],
-            ),
-            (
                 caller(person, cookie),
                 [None, None, None, None, owners(), None, owners(), owners()],
             ),
@@ -415,22 +394,17 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_is_here_alone_and_beyond_doubt() {
+    fn the_owner_alone_is_here() {
         let owner = Caller {
             identity: Identity::Owner,
             author: AuthorId::from_bytes([1; 16]),
             credential: Credential::Loopback,
             is_invited: false,
-            is_in_doubt: false,
         };
         let refused = |caller, is_here| OwnerHere::admit(caller, is_here).err();
         assert_eq!(refused(owner, true), None);
         assert_eq!(refused(owner, false), Some(Refusal::OwnerHereOnly));
         for other in [
-            Caller {
-                is_in_doubt: true,
-                ..owner
-            },
             Caller {
                 identity: Identity::Agent(AgentId::from_bytes([2; 16])),
                 ..owner

@@ -256,7 +256,6 @@ mod tests {
             author: author(1),
             credential: Credential::Loopback,
             is_invited: false,
-            is_in_doubt: false,
         };
         let other = caller(Identity::Person(AccountId::from_bytes([9; 16])));
         assert_eq!(may_redact(&other, author(1)), Ok(()));

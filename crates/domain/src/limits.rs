@@ -142,6 +142,12 @@ pub const KEY_LABEL_CHARS: RangeInclusive<usize> = 1..=80;
 pub const SESSION_IDLE_S: i64 = 7 * 24 * 3_600;
 /// Seconds a sign-in may live: 30 days.
 pub const SESSION_AGE_S: i64 = 30 * 24 * 3_600;
+/// Seconds for which an address counts that makes a browser a trusted one: 5 minutes.
+pub const OPEN_LINK_AGE_S: i64 = 5 * 60;
+/// Seconds for which a browser is trusted: 30 days.
+pub const TRUSTED_BROWSER_AGE_S: i64 = 30 * 24 * 3_600;
+/// Trusted browsers; a further one ends the oldest.
+pub const TRUSTED_BROWSERS_MAX: u64 = 20;
 /// Sign-ins of one account; a further one ends the one that rested longest.
 pub const SIGN_INS_PER_ACCOUNT_MAX: u64 = 100;
 /// Seconds between two notes of a sign-in's or API key's use.

@@ -221,6 +221,8 @@ pub enum Refusal {
     AuthRequired,
     /// The peer is not known to run as the owner's user.
     NotTheOwner,
+    /// The peer runs as the owner's user, and may be an agent.
+    CallerInDoubt,
     /// An agent credential that does not resolve to a live agent.
     AgentIdentityUnverified,
     /// Nobody is anybody before the first account is made.

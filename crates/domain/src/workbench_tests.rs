@@ -149,7 +149,6 @@ fn a_grant_counts_for_half_an_hour_and_says_with_what_it_ends() {
         author: AuthorId::from_bytes([1; 16]),
         credential,
         is_invited: false,
-        is_in_doubt: false,
     };
     let grant = |credential| Grant::new(Target::Proxy { port: 5173 }, &by(credential), now);
     let id = SignInId::from_bytes([2; 16]);

@@ -24,8 +24,11 @@ use crate::{Hall, start::Door};
 pub enum Peer {
     /// This computer, and the server's own OS user, or nobody checks which user it is.
     OwnUser,
-    /// The same, but it may be a process of an agent that nobody can look into.
-    InDoubt,
+    /// This computer, and whoever it is may be an agent.
+    InDoubt {
+        /// Whether it is the server's own OS user.
+        is_own_user: bool,
+    },
     /// This computer, another OS user.
     OtherUser,
     /// A process of this agent's tree.
@@ -50,8 +53,10 @@ impl Peer {
             PeerWord::Browser | PeerWord::Stray => Self::Stray,
             PeerWord::AgentListener(agent) => Self::AgentListener(agent),
             PeerWord::User { uid, .. } if uid == peers::own_uid() => Self::OwnUser,
-            PeerWord::InDoubt { uid, .. } if uid == peers::own_uid() => Self::InDoubt,
-            PeerWord::User { .. } | PeerWord::InDoubt { .. } => Self::OtherUser,
+            PeerWord::InDoubt { uid } => Self::InDoubt {
+                is_own_user: uid == peers::own_uid(),
+            },
+            PeerWord::User { .. } => Self::OtherUser,
             PeerWord::Unknown => Self::Unanswered,
             PeerWord::NotAsked => Self::OwnUser,
         }
@@ -80,6 +85,8 @@ pub struct Approach {
     pub authorization: Shown,
     /// What the cookie of a sign-in holds; without meaning in mode `local`.
     pub cookie: Shown,
+    /// What the cookie of a trusted browser holds; without meaning where nobody is in doubt.
+    pub trusted: Shown,
 }
 
 /// The agent credential of a request: absent, presented or unreadable, never two of them.
@@ -93,17 +100,19 @@ impl Hall {
     /// Says who is calling.
     ///
     /// # Errors
-    /// [`Refusal::NotTheOwner`], [`Refusal::AgentIdentityUnverified`],
+    /// [`Refusal::NotTheOwner`], [`Refusal::CallerInDoubt`], [`Refusal::AgentIdentityUnverified`],
     /// [`Refusal::AuthRequired`] or [`Refusal::SetupRequired`], each for "nobody".
     ///
     /// Source: contract 1.4, "Resolution".
     pub async fn caller(&self, approach: &Approach) -> Result<Caller> {
-        let holder = match approach.peer {
+        let peer = self.peer_beyond_doubt(approach).await?;
+        let holder = match peer {
             Peer::AgentListener(holder) => return self.by_token(approach, holder).await,
             Peer::Agent(agent) => Some(agent),
             Peer::Stray => return Err(Refusal::AgentIdentityUnverified.into()),
             Peer::Unanswered => return Err(Refusal::NotTheOwner.into()),
-            Peer::OwnUser | Peer::InDoubt | Peer::OtherUser | Peer::Elsewhere => None,
+            Peer::InDoubt { .. } => return Err(Refusal::CallerInDoubt.into()),
+            Peer::OwnUser | Peer::OtherUser | Peer::Elsewhere => None,
         };
         match (agent_credential(approach), holder) {
             (AgentCredential::Unverifiable, _) => {
@@ -115,17 +124,16 @@ impl Hall {
             (AgentCredential::Absent, None) => {}
         }
         match &approach.authorization {
-            Shown::Text(text) => return self.bearer(text, approach.peer).await,
+            Shown::Text(text) => return self.bearer(text, peer).await,
             Shown::Unreadable => return Err(Refusal::AuthRequired.into()),
             Shown::Absent => {}
         }
-        match (&self.inner.door, approach.peer) {
-            (Door::Local { owner }, Peer::OwnUser | Peer::InDoubt) => Ok(Caller {
+        match (&self.inner.door, peer) {
+            (Door::Local { owner }, Peer::OwnUser) => Ok(Caller {
                 identity: Identity::Owner,
                 author: *owner,
                 credential: Credential::Loopback,
                 is_invited: false,
-                is_in_doubt: approach.peer == Peer::InDoubt,
             }),
             (
                 Door::Local { .. },
@@ -133,10 +141,24 @@ impl Hall {
                 | Peer::Agent(_)
                 | Peer::Stray
                 | Peer::AgentListener(_)
+                | Peer::InDoubt { .. }
                 | Peer::Unanswered
                 | Peer::Elsewhere,
             ) => Err(Refusal::NotTheOwner.into()),
             (Door::Login { .. }, _) => self.signed_in(&approach.cookie).await,
+        }
+    }
+
+    /// The other end of the connection; a trusted browser is in no doubt.
+    pub(crate) async fn peer_beyond_doubt(&self, approach: &Approach) -> Result<Peer> {
+        match approach.peer {
+            Peer::InDoubt { is_own_user } if self.is_trusted(&approach.trusted).await? => {
+                Ok(match is_own_user {
+                    true => Peer::OwnUser,
+                    false => Peer::OtherUser,
+                })
+            }
+            peer => Ok(peer),
         }
     }
 
@@ -165,9 +187,7 @@ impl Hall {
         }
         match self.inner.door {
             // Digests are compared, so that time tells nothing of the token.
-            Door::Login { local_token, .. }
-                if local_token == digest && matches!(peer, Peer::OwnUser | Peer::InDoubt) =>
-            {
+            Door::Login { local_token, .. } if local_token == digest && peer == Peer::OwnUser => {
                 let owner = self.store().read(accounts::owner).await?.value;
                 let caller =
                     owner.and_then(|owner| person(&owner, AuthMode::Login, Credential::LocalToken));
@@ -239,7 +259,6 @@ impl Hall {
             author: bearer.author,
             credential: Credential::AgentToken(id),
             is_invited: false,
-            is_in_doubt: false,
         })
     }
 
@@ -258,7 +277,6 @@ impl Hall {
             author: agent.author_id,
             credential: Credential::Process,
             is_invited: false,
-            is_in_doubt: false,
         })
     }
 
@@ -284,7 +302,6 @@ fn person(holder: &Holder, mode: AuthMode, credential: Credential) -> Option<Cal
         author: holder.author,
         credential,
         is_invited: mode == AuthMode::Login && holder.is_invited,
-        is_in_doubt: false,
     })
 }
 

@@ -50,6 +50,7 @@ pub mod tasks;
 pub mod threads;
 pub mod tokens;
 mod tries;
+mod trusted_browsers;
 pub mod turns;
 pub mod usage;
 mod watch;
@@ -239,6 +240,7 @@ impl Hall {
 
     fn assemble(parts: start::Parts, limits: StreamLimits) -> Self {
         let (signals, _) = broadcast::channel(limits::SIGNALS_PER_READER);
+        let trees = ProcessTrees::recorded_in(&parts.data_dir);
         Self {
             inner: Arc::new(Inner {
                 store: parts.store,
@@ -263,7 +265,7 @@ impl Hall {
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),
-                trees: ProcessTrees::default(),
+                trees,
                 editing: Notify::new(),
                 digests: parts.digests,
                 seal: parts.seal,

@@ -14,7 +14,11 @@ use guildhall_domain::{
 use guildhall_store::{accounts, keys as key_rows, sign_ins};
 use guildhall_world::tokens::{self as secrets, Secret};
 
-use crate::{Hall, tries::Place};
+use crate::{
+    Hall,
+    callers::{Approach, Peer},
+    tries::Place,
+};
 
 /// Somebody who just signed in; without `Debug`, because it holds a secret.
 pub struct SignedIn {
@@ -71,6 +75,22 @@ impl Hall {
     /// [`Refusal::RateLimited`].
     pub fn may_try(&self, from: IpAddr) -> Result<(), Refusal> {
         self.inner.tries.look(&Place::of(from), self.now())
+    }
+
+    /// Says whether whoever asks may sign in or register at all: not a process of an agent, and
+    /// nobody who may be one.
+    ///
+    /// # Errors
+    /// Those of [`Hall::caller`] for such a connection.
+    pub async fn may_sign_in(&self, approach: &Approach) -> Result<()> {
+        match self.peer_beyond_doubt(approach).await? {
+            Peer::OwnUser | Peer::OtherUser | Peer::Elsewhere => Ok(()),
+            Peer::InDoubt { .. } => Err(Refusal::CallerInDoubt.into()),
+            Peer::Unanswered => Err(Refusal::NotTheOwner.into()),
+            Peer::Agent(_) | Peer::Stray | Peer::AgentListener(_) => {
+                Err(Refusal::AgentIdentityUnverified.into())
+            }
+        }
     }
 
     /// Opens a sign-in.

@@ -113,6 +113,9 @@ catalogue! {
     NOT_THE_OWNER 401 "Not the owner",
         "The program asking is not known to run as the user who owns this server; for clients of another user the owner can set auth.peerCheck=off.",
         "Run the program as the user who started guildhall.";
+    CALLER_IN_DOUBT 401 "Caller in doubt",
+        "The program asking cannot be told from an agent's. Run `guildhall open` in a terminal of your own, and open the address it shows.",
+        "Run `guildhall open` in a terminal of your own, and open the address it shows.";
     SETUP_REQUIRED 401 "Setup required",
         "Nobody has an account here yet; the first one is the owner's.",
         "Make the first account with the setup code from the server's terminal or data folder.";

@@ -34,21 +34,46 @@ fn plain_name(port: u16) -> String {
 /// other, and so make somebody act as somebody else.
 pub fn shown(headers: &HeaderMap, port: u16) -> Shown {
     let plain_name = plain_name(port);
-    let of = |name: &str| {
-        let mut values = pairs(headers).filter(|(known, _)| *known == name);
-        match (values.next(), values.next()) {
-            (None, _) => Shown::Absent,
-            (Some((_, value)), None) if !value.is_empty() => Shown::Text(value.to_owned()),
-            (Some(_), _) => Shown::Unreadable,
-        }
-    };
     let (first, second) = match is_own_name(headers) {
         true => (plain_name.as_str(), SECURE_NAME),
         false => (SECURE_NAME, plain_name.as_str()),
     };
-    match of(first) {
-        Shown::Absent => of(second),
+    match one(headers, first) {
+        Shown::Absent => one(headers, second),
         shown => shown,
+    }
+}
+
+/// What the cookie of a trusted browser holds, of a server that listens on `port`.
+pub fn trusted(headers: &HeaderMap, port: u16) -> Shown {
+    one(headers, &trusted_name(port))
+}
+
+/// The cookie of a trusted browser, as an answer sets it.
+///
+/// # Errors
+/// Our own fault when the value is no cookie's.
+pub fn trust(port: u16, value: &str) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
+    header(
+        &trusted_name(port),
+        value,
+        limits::TRUSTED_BROWSER_AGE_S,
+        false,
+    )
+}
+
+/// The name of that cookie; only connections of this computer are ever in doubt.
+fn trusted_name(port: u16) -> String {
+    format!("guildhall_trusted_{port}")
+}
+
+/// A cookie: there once, or unreadable, or absent.
+fn one(headers: &HeaderMap, name: &str) -> Shown {
+    let mut values = pairs(headers).filter(|(known, _)| *known == name);
+    match (values.next(), values.next()) {
+        (None, _) => Shown::Absent,
+        (Some((_, value)), None) if !value.is_empty() => Shown::Text(value.to_owned()),
+        (Some(_), _) => Shown::Unreadable,
     }
 }
 
@@ -100,7 +125,7 @@ impl Cookie {
     /// # Errors
     /// Our own fault when the value is no cookie's.
     pub fn keep(&self, value: &str) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
-        self.header(value, limits::SESSION_AGE_S)
+        header(&self.name, value, limits::SESSION_AGE_S, self.is_secure)
     }
 
     /// The header that forgets what was kept.
@@ -108,23 +133,22 @@ impl Cookie {
     /// # Errors
     /// As [`Self::keep`].
     pub fn forget(&self) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
-        self.header("", 0)
+        header(&self.name, "", 0, self.is_secure)
     }
+}
 
-    fn header(
-        &self,
-        value: &str,
-        max_age_s: i64,
-    ) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
-        let name = &self.name;
-        let secure = if self.is_secure { "; Secure" } else { "" };
-        let text = format!(
-            "{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{secure}"
-        );
-        let mut header = HeaderValue::try_from(text).map_err(|_| internal())?;
-        header.set_sensitive(true);
-        Ok([(SET_COOKIE, header)])
-    }
+fn header(
+    name: &str,
+    value: &str,
+    max_age_s: i64,
+    is_secure: bool,
+) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text =
+        format!("{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{secure}");
+    let mut header = HeaderValue::try_from(text).map_err(|_| internal())?;
+    header.set_sensitive(true);
+    Ok([(SET_COOKIE, header)])
 }
 
 #[cfg(test)]

@@ -260,6 +260,7 @@ impl From<Refusal> for ApiError {
             Refusal::AuthRequired
             | Refusal::AgentTokenRequired
             | Refusal::NotTheOwner
+            | Refusal::CallerInDoubt
             | Refusal::SetupRequired
             | Refusal::TokenExpired
             | Refusal::InvalidCredentials => error.with_header(header::WWW_AUTHENTICATE, BEARER),
@@ -379,6 +380,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::TooManyCallsAtOnce => catalogue::TOO_MANY_CALLS_AT_ONCE,
         Refusal::AuthRequired => catalogue::AUTH_REQUIRED,
         Refusal::NotTheOwner => catalogue::NOT_THE_OWNER,
+        Refusal::CallerInDoubt => catalogue::CALLER_IN_DOUBT,
         Refusal::AgentIdentityUnverified => catalogue::AGENT_IDENTITY_UNVERIFIED,
         Refusal::SetupRequired => catalogue::SETUP_REQUIRED,
         Refusal::InvalidCredentials => catalogue::INVALID_CREDENTIALS,

@@ -133,6 +133,7 @@ pub fn approach(parts: &Parts, state: &State) -> Result<Approach, ApiError> {
         service_agent: shown(&parts.headers, &SERVICE_AGENT),
         authorization: shown(&parts.headers, &header::AUTHORIZATION),
         cookie: cookies::shown(&parts.headers, state.about.port),
+        trusted: cookies::trusted(&parts.headers, state.about.port),
     })
 }
 
@@ -144,6 +145,7 @@ impl FromRequestParts<State> for Guess {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        state.hall.may_sign_in(&approach(parts, state)?).await?;
         let from = peer(parts)?.addr.ip();
         state.hall.may_try(from)?;
         Ok(Self(from))

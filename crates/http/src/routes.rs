@@ -20,7 +20,7 @@ use crate::{
         entries, export, file_reads, files, interactions, keys, mcp, mcp_gateway, mcp_servers,
         mcp_signin, members, messages, oauth, operating, reactions, read_cursors, rooms, runtimes,
         search, served, session_canvas, session_tasks, sessions, settings, sign_ins, signals,
-        streams, threads, tokens, turns, usage, workbench,
+        streams, threads, tokens, trusted_browsers, turns, usage, workbench,
     },
     catalogue,
     docs::{self, Docs},
@@ -43,6 +43,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(sign_ins::login))
         .routes(routes!(sign_ins::logout))
         .routes(routes!(sign_ins::password))
+        .routes(routes!(trusted_browsers::make, trusted_browsers::forget))
         .routes(routes!(keys::list, keys::make))
         .routes(routes!(keys::revoke))
         // Authors
@@ -312,6 +313,10 @@ fn beside() -> Router<State> {
                 .route("/api/oauth/start/{ticket}", routing::get(oauth::start))
                 .route("/api/oauth/go/{ticket}", routing::get(oauth::go))
                 .route("/api/oauth/callback", routing::get(oauth::callback))
+                .route(
+                    "/api/auth/open/{token}",
+                    routing::get(trusted_browsers::open),
+                )
                 .route_layer(middleware::from_fn(oauth::told_on_a_page)),
         )
         .route("/api/oauth/client", routing::get(oauth::client))

@@ -39,6 +39,7 @@ pub mod settings;
 pub mod sign_ins;
 pub mod threads;
 pub mod tokens;
+pub mod trusted_browsers;
 pub mod turns;
 pub mod usage;
 mod writer;

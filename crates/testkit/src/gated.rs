@@ -64,6 +64,5 @@ fn known(caller: &Caller, identity: Identity, credential: Credential) -> Known {
         author: AuthorId::parse(caller.author()).expect("an author"),
         credential,
         is_invited: false,
-        is_in_doubt: false,
     }
 }

@@ -40,6 +40,7 @@ pub mod signals;
 pub mod threads;
 pub mod tokens;
 pub mod transcript;
+pub mod trusted_browsers;
 pub mod turns;
 pub mod usage;
 pub mod workbench;

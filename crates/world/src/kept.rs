@@ -8,19 +8,21 @@ use std::{
     path::Path,
     pin::pin,
     process::{ExitStatus, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    task::spawn_blocking,
     time::timeout,
 };
 
 use crate::{
+    control_group::ControlGroup,
     enclosure::Enclosure,
     keeper::{GRACE_ARGUMENT, KeeperCommand, NAME_ARGUMENT, PIPES_ARGUMENT},
-    process_tree::{self, Kept, ProcessTrees, Whose},
+    process_tree::{self, Kept, Left, ProcessTrees, Whose},
     tail::Tail,
 };
 
@@ -28,6 +30,9 @@ use crate::{
 const LAST_WORDS: Duration = Duration::from_millis(300);
 /// How long the keeper gets beyond the two graces it gives what it keeps.
 const KEEPER_GRACE: Duration = Duration::from_secs(1);
+/// How long what was killed may take to end, and how often it is looked for.
+const KILLED_WAIT: Duration = Duration::from_secs(2);
+const KILLED_PAUSE: Duration = Duration::from_millis(20);
 
 /// What is started, and whose it is.
 pub(crate) struct Start<'a> {
@@ -77,6 +82,7 @@ pub(crate) struct KeptProcess {
     grace: Duration,
     /// The keeper's place among the trees, until nothing below it lives.
     kept: Kept,
+    group: Option<ControlGroup>,
 }
 
 impl KeptProcess {
@@ -88,7 +94,7 @@ impl KeptProcess {
     pub(crate) async fn start(start: &Start<'_>) -> io::Result<(Self, Pipes)> {
         let mut keeper = start.enclosure.spawn(command(start)?).await?;
         let pid = keeper.id().unwrap_or_default();
-        let kept = start.trees.enter(pid, start.whose);
+        let (kept, group) = enter(start, pid).await?;
         let pipes = (
             keeper.stdin.take(),
             keeper.stdout.take(),
@@ -105,6 +111,7 @@ impl KeptProcess {
             mark: start.mark.clone(),
             grace: start.grace,
             kept,
+            group,
         };
         let pipes = Pipes {
             stdin,
@@ -141,10 +148,11 @@ impl KeptProcess {
                 }
             }
         };
-        self.sweep(status);
-        let is_lost = !is_killed_by_us && status.is_some_and(|status| status.signal().is_some());
-        if is_lost {
-            self.kept.is_lost(self.mark.as_deref());
+        let is_killed = status.is_none_or(|status| status.signal().is_some());
+        let is_lost = is_killed && !is_killed_by_us && status.is_some();
+        match is_killed {
+            true => self.kill_what_is_left().await,
+            false => self.kept.has_ended(),
         }
         if !is_read {
             // What is not read in time is lost; it only explains.
@@ -157,17 +165,60 @@ impl KeptProcess {
         Over { code, is_lost }
     }
 
-    /// Ends what a keeper left behind that was killed itself: its group and all that carry the
-    /// mark.
-    fn sweep(&self, status: Option<ExitStatus>) {
-        let is_keeper_killed = status.is_none_or(|status| status.signal().is_some());
-        if let Some(mark) = &self.mark
-            && is_keeper_killed
-        {
-            process_tree::kill_group(self.pid);
-            process_tree::kill_carrying(mark);
+    /// Ends what a keeper left behind that was killed itself: all in its control group, its
+    /// process group, and whatever carries the mark. Says so where something stays.
+    async fn kill_what_is_left(&mut self) {
+        let mark = self.mark.clone();
+        let left = mark.map(|mark| Left {
+            group: self.pid,
+            mark,
+        });
+        // Known before anything else: what is killed may connect until then.
+        self.kept.is_lost();
+        let group = self.group.take();
+        let kill = move || {
+            let is_group_left = group.as_ref().is_some_and(|group| {
+                if let Err(error) = group.kill() {
+                    tracing::warn!(%error, "a control group could not be killed");
+                }
+                !is_soon(|| !group.is_populated())
+            });
+            let is_other_left = left.is_some_and(|left| !is_soon(|| left.kill() == 0));
+            is_group_left || is_other_left
+        };
+        // An error would mean that the server ends.
+        if spawn_blocking(kill).await.unwrap_or(false) {
+            tracing::warn!(
+                keeper = self.pid,
+                "processes are left that could not be killed: end them yourself"
+            );
         }
     }
+}
+
+/// Whether something comes about within a moment.
+fn is_soon(is_so: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + KILLED_WAIT;
+    while !is_so() {
+        if Instant::now() >= end {
+            return false;
+        }
+        #[expect(clippy::disallowed_methods, reason = "they are no children of ours")]
+        std::thread::sleep(KILLED_PAUSE);
+    }
+    true
+}
+
+/// Enters a keeper in the trees, and puts it into a control group of its own where there can be
+/// one.
+async fn enter(start: &Start<'_>, keeper: u32) -> io::Result<(Kept, Option<ControlGroup>)> {
+    let (trees, whose, mark) = (start.trees.clone(), start.whose, start.mark.clone());
+    let is_enclosed = start.enclosure.keeps_from_ports();
+    let entered = spawn_blocking(move || {
+        let kept = trees.enter(keeper, whose, is_enclosed, mark.as_deref())?;
+        Ok((kept, ControlGroup::around(keeper)))
+    });
+    entered.await.map_err(io::Error::other)?
 }
 
 fn command(start: &Start<'_>) -> io::Result<Command> {

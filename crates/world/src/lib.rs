@@ -9,6 +9,7 @@ pub mod cloud;
 pub mod commands;
 pub mod confined;
 pub mod connectors;
+pub mod control_group;
 pub mod data_dir;
 pub mod digests;
 pub mod directories;

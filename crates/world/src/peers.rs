@@ -23,13 +23,10 @@ pub enum PeerWord {
         /// The socket's inode, never 0: the way to the process that holds it.
         inode: u64,
     },
-    /// The kernel named the socket, and its holder may be a process of an agent that nobody can
-    /// look into.
+    /// The kernel named the socket, and whoever holds it may be an agent, see [`Holder::InDoubt`].
     InDoubt {
         /// The user the socket was made by.
         uid: u32,
-        /// The socket's inode, never 0.
-        inode: u64,
     },
     /// A process of this agent's tree holds the socket.
     Agent(AgentId),
@@ -45,7 +42,7 @@ pub enum PeerWord {
     Unknown,
     /// Nobody asked: the check is switched off.
     NotAsked,
-    /// Nobody had to be asked: the peer is on another machine.
+    /// The peer is on another computer.
     Elsewhere,
 }
 
@@ -96,16 +93,15 @@ impl Script {
 impl Peers {
     /// Who is behind the connection that `peer` made to our end `local`.
     ///
-    /// Only a loopback connection is asked about; any other is [`PeerWord::Elsewhere`].
-    /// The answer is of this moment: a caller that acts on it makes sure afterwards that
-    /// our end is still connected, since only then the address pair was not reused.
-    /// Takes some 20 µs, and some milliseconds while agents run; never waits.
+    /// The answer is of this moment: a caller that acts on it makes sure afterwards that our end
+    /// is still connected, since only then the address pair was not reused. Takes some 20 µs; while
+    /// agents run some milliseconds, and at most some 50 whatever they do.
     ///
     /// Source: contract 1.4, "The peer check".
-    pub fn look_up(&self, peer: SocketAddr, local: SocketAddr) -> PeerWord {
-        // First, so that no address that a connection comes from leads around it.
-        if let Self::AgentListener(peers) = self {
-            return match peers.look_up(peer, local) {
+    pub async fn look_up(&self, peer: SocketAddr, local: SocketAddr) -> PeerWord {
+        match self {
+            // First, so that no address that a connection comes from leads around it.
+            Self::AgentListener(peers) => match Box::pin(peers.look_up(peer, local)).await {
                 PeerWord::Agent(agent) => PeerWord::AgentListener(Some(agent)),
                 // Pages are refused everywhere.
                 word @ (PeerWord::Browser | PeerWord::Stray) => word,
@@ -115,33 +111,42 @@ impl Peers {
                 | PeerWord::Unknown
                 | PeerWord::NotAsked
                 | PeerWord::Elsewhere => PeerWord::AgentListener(None),
-            };
-        }
-        if !is_loopback(peer) {
-            return PeerWord::Elsewhere;
-        }
-        match self {
-            Self::Kernel(trees) => placed(ask_kernel(peer, local), trees),
+            },
+            Self::Kernel(trees) => match ask_kernel(peer, local) {
+                PeerWord::User { uid, inode } => placed(uid, inode, trees).await,
+                // Nobody on this computer has such a socket.
+                PeerWord::Unknown if !is_of_this_computer(peer) => PeerWord::Elsewhere,
+                word => word,
+            },
+            Self::Off | Self::Scripted(_) if !is_loopback(peer) => PeerWord::Elsewhere,
             Self::Off => PeerWord::NotAsked,
             Self::Scripted(script) => script.word(peer.ip().to_canonical()),
-            Self::AgentListener(_) => PeerWord::AgentListener(None),
         }
     }
 }
 
 /// The kernel's word, with the place of the socket's holder among the trees of agents.
-fn placed(word: PeerWord, trees: &ProcessTrees) -> PeerWord {
-    let PeerWord::User { uid, inode } = word else {
-        return word;
-    };
-    match trees.holder(inode) {
+async fn placed(uid: u32, inode: u64, trees: &ProcessTrees) -> PeerWord {
+    match trees.holder(inode).await {
         Holder::Agent(agent) => PeerWord::Agent(agent),
         Holder::Browser => PeerWord::Browser,
         Holder::Stray => PeerWord::Stray,
-        Holder::Outside { is_in_doubt: true } => PeerWord::InDoubt { uid, inode },
-        Holder::Outside { is_in_doubt: false } => word,
+        Holder::InDoubt => PeerWord::InDoubt { uid },
+        Holder::Outside => PeerWord::User { uid, inode },
         Holder::Nobody => PeerWord::Unknown,
     }
+}
+
+/// Whether an address is one of this computer's own: only such a one can be listened at.
+///
+/// Where that cannot be told it is, so that nobody there is known by default.
+pub fn is_of_this_computer(address: SocketAddr) -> bool {
+    let mut own = SocketAddr::new(address.ip().to_canonical(), 0);
+    if let (SocketAddr::V6(own), SocketAddr::V6(address)) = (&mut own, address) {
+        own.set_scope_id(address.scope_id());
+    }
+    let bound = std::net::UdpSocket::bind(own);
+    !matches!(bound, Err(error) if error.kind() == std::io::ErrorKind::AddrNotAvailable)
 }
 
 /// Whether the address is of this machine alone, IPv4 written as IPv6 included.
@@ -217,7 +222,11 @@ mod sock_diag {
             destination_port: local.port(),
             source_address: peer.ip().to_canonical(),
             destination_address: local.ip().to_canonical(),
-            interface_id: 0,
+            // A link-local address is one of this interface alone.
+            interface_id: match peer {
+                SocketAddr::V6(peer) => peer.scope_id(),
+                SocketAddr::V4(_) => 0,
+            },
             // "Any cookie": the addresses alone name the socket.
             cookie: [0xff; 8],
         }
@@ -301,11 +310,9 @@ mod tests {
             Self { near, far }
         }
 
-        fn word(&self, peers: &Peers) -> PeerWord {
-            peers.look_up(
-                self.far.peer_addr().unwrap(),
-                self.far.local_addr().unwrap(),
-            )
+        async fn word(&self, peers: &Peers) -> PeerWord {
+            let (peer, local) = (self.far.peer_addr(), self.far.local_addr());
+            peers.look_up(peer.unwrap(), local.unwrap()).await
         }
     }
 
@@ -314,34 +321,34 @@ mod tests {
     }
 
     /// What the real and the scripted form promise alike.
-    fn conforms(peers: &Peers) {
-        let word = Pair::of(Ipv4Addr::LOCALHOST).word(peers);
+    async fn conforms(peers: &Peers) {
+        let word = Pair::of(Ipv4Addr::LOCALHOST).word(peers).await;
         assert!(
             matches!(word, PeerWord::User { uid, inode } if uid == own_uid() && inode != 0),
             "{word:?}"
         );
         let elsewhere = "192.0.2.7:5000".parse().unwrap();
         let here = "192.0.2.1:4747".parse().unwrap();
-        assert_eq!(peers.look_up(elsewhere, here), PeerWord::Elsewhere);
+        assert_eq!(peers.look_up(elsewhere, here).await, PeerWord::Elsewhere);
     }
 
-    #[test]
-    fn at_the_listener_for_agents_no_address_leads_around_the_token() {
+    #[tokio::test]
+    async fn at_the_listener_for_agents_no_address_leads_around_the_token() {
         let peers = Peers::AgentListener(Box::new(Peers::Off));
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 4000));
         for peer in ["127.0.0.1:5000", "192.0.2.7:5000", "[2001:db8::7]:5000"] {
-            let word = peers.look_up(peer.parse().unwrap(), here);
+            let word = peers.look_up(peer.parse().unwrap(), here).await;
             assert_eq!(word, PeerWord::AgentListener(None), "{peer}");
         }
     }
 
-    #[test]
-    fn our_own_connection_has_our_user_in_the_script() {
-        conforms(&Peers::Scripted(Script::default()));
+    #[tokio::test]
+    async fn our_own_connection_has_our_user_in_the_script() {
+        conforms(&Peers::Scripted(Script::default())).await;
     }
 
-    #[test]
-    fn a_scripted_address_has_the_scripted_word() {
+    #[tokio::test]
+    async fn a_scripted_address_has_the_scripted_word() {
         let stranger = PeerWord::User {
             uid: 65_534,
             inode: 7,
@@ -357,14 +364,18 @@ mod tests {
             ("[::ffff:127.0.0.9]:5000", stranger),
             ("127.0.0.8:5000", PeerWord::Unknown),
         ] {
-            assert_eq!(peers.look_up(from.parse().unwrap(), local), word, "{from}");
+            assert_eq!(
+                peers.look_up(from.parse().unwrap(), local).await,
+                word,
+                "{from}"
+            );
         }
     }
 
-    #[test]
-    fn nobody_is_asked_when_the_check_is_off() {
+    #[tokio::test]
+    async fn nobody_is_asked_when_the_check_is_off() {
         assert_eq!(
-            Pair::of(Ipv4Addr::LOCALHOST).word(&Peers::Off),
+            Pair::of(Ipv4Addr::LOCALHOST).word(&Peers::Off).await,
             PeerWord::NotAsked
         );
     }
@@ -373,55 +384,55 @@ mod tests {
     mod linux {
         use super::*;
 
-        #[test]
-        fn our_own_connection_has_our_user_from_the_kernel() {
+        #[tokio::test]
+        async fn our_own_connection_has_our_user_from_the_kernel() {
             assert!(available());
-            conforms(&kernel());
+            conforms(&kernel()).await;
         }
 
-        #[test]
-        fn the_kernel_knows_connections_of_both_families() {
+        #[tokio::test]
+        async fn the_kernel_knows_connections_of_both_families() {
             for address in [
                 IpAddr::from(Ipv4Addr::LOCALHOST),
                 Ipv6Addr::LOCALHOST.into(),
             ] {
-                let word = Pair::of(address).word(&kernel());
+                let word = Pair::of(address).word(&kernel()).await;
                 assert!(matches!(word, PeerWord::User { .. }), "{address}: {word:?}");
             }
         }
 
-        #[test]
-        fn two_connections_of_one_user_have_two_inodes() {
+        #[tokio::test]
+        async fn two_connections_of_one_user_have_two_inodes() {
             let (one, two) = (Pair::of(Ipv4Addr::LOCALHOST), Pair::of(Ipv4Addr::LOCALHOST));
-            assert_ne!(one.word(&kernel()), two.word(&kernel()));
+            assert_ne!(one.word(&kernel()).await, two.word(&kernel()).await);
         }
 
-        #[test]
-        fn a_peer_that_closed_before_the_look_up_is_unknown() {
+        #[tokio::test]
+        async fn a_peer_that_closed_before_the_look_up_is_unknown() {
             let Pair { near, far } = Pair::of(Ipv4Addr::LOCALHOST);
             let (peer, local) = (far.peer_addr().unwrap(), far.local_addr().unwrap());
             drop(near);
-            assert_eq!(kernel().look_up(peer, local), PeerWord::Unknown);
+            assert_eq!(kernel().look_up(peer, local).await, PeerWord::Unknown);
         }
 
-        #[test]
-        fn a_peer_that_only_ended_its_sending_side_is_known() {
+        #[tokio::test]
+        async fn a_peer_that_only_ended_its_sending_side_is_known() {
             let pair = Pair::of(Ipv4Addr::LOCALHOST);
             pair.near.shutdown(std::net::Shutdown::Write).unwrap();
-            assert!(matches!(pair.word(&kernel()), PeerWord::User { .. }));
+            assert!(matches!(pair.word(&kernel()).await, PeerWord::User { .. }));
         }
 
-        #[test]
-        fn a_listener_on_the_port_is_not_taken_for_the_peer() {
+        #[tokio::test]
+        async fn a_listener_on_the_port_is_not_taken_for_the_peer() {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             let peer = listener.local_addr().unwrap();
             let local = "127.0.0.1:1".parse().unwrap();
-            assert_eq!(kernel().look_up(peer, local), PeerWord::Unknown);
+            assert_eq!(kernel().look_up(peer, local).await, PeerWord::Unknown);
         }
 
         /// Needs root to become somebody else; without it the rule above stands alone.
-        #[test]
-        fn a_connection_of_another_user_has_that_user() {
+        #[tokio::test]
+        async fn a_connection_of_another_user_has_that_user() {
             const NOBODY: u32 = 65_534;
             if own_uid() != 0 {
                 return;
@@ -437,7 +448,7 @@ mod tests {
             .join()
             .unwrap();
             let (far, _) = listener.accept().unwrap();
-            let word = Pair { near, far }.word(&kernel());
+            let word = Pair { near, far }.word(&kernel()).await;
             assert!(
                 matches!(word, PeerWord::User { uid: NOBODY, .. }),
                 "{word:?}"

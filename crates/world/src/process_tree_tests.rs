@@ -66,12 +66,26 @@ fn agent(byte: u8) -> AgentId {
     AgentId::from_bytes([byte; 16])
 }
 
-const CLEAR: Holder = Holder::Outside { is_in_doubt: false };
+/// Whose one socket is.
+fn holder(trees: &ProcessTrees, inode: u64) -> Holder {
+    if trees.is_quiet() {
+        return Holder::Outside;
+    }
+    trees.search(&BTreeSet::from([inode]))[&inode]
+}
+
+/// Enters a keeper of this agent that is not enclosed.
+fn open(trees: &ProcessTrees, keeper: u32, whose: impl Into<Whose>) -> Kept {
+    trees.enter(keeper, whose, false, None).unwrap()
+}
 
 #[test]
 fn without_keepers_our_own_socket_is_nobody_elses() {
     let (socket, _listener) = connected();
-    assert_eq!(ProcessTrees::default().holder(inode(&socket)), CLEAR);
+    assert_eq!(
+        holder(&ProcessTrees::default(), inode(&socket)),
+        Holder::Outside
+    );
 }
 
 #[test]
@@ -80,7 +94,7 @@ fn a_child_without_keeper_is_a_stray_all_the_same() {
     let _guest = Guest::sleeping(Some(&socket));
     let inode = inode(&socket);
     drop(socket);
-    assert_eq!(ProcessTrees::default().holder(inode), Holder::Stray);
+    assert_eq!(holder(&ProcessTrees::default(), inode), Holder::Stray);
 }
 
 #[test]
@@ -88,23 +102,244 @@ fn a_keeper_that_is_given_up_stays_in_the_list_until_it_ends() {
     let trees = ProcessTrees::default();
     let (socket, _listener) = connected();
     let guest = Guest::sleeping(None);
-    drop(trees.enter(guest.pid(), Some(agent(1))));
+    drop(open(&trees, guest.pid(), Some(agent(1))));
     assert!(!trees.is_empty());
     drop(guest);
     assert!(trees.is_empty());
-    assert_eq!(trees.holder(inode(&socket)), CLEAR);
+    assert_eq!(holder(&trees, inode(&socket)), Holder::Outside);
+}
+
+/// A process outside of our tree that has the socket as its standard input.
+struct Orphan(Process);
+
+impl Orphan {
+    fn holding(socket: &TcpStream) -> Self {
+        let script = "exec 3<&0; setsid sh -c 'echo $$; exec sleep 600' <&3 3<&- & exit";
+        let mut parent = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::from(socket.as_fd().try_clone_to_owned().unwrap()))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(parent.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        parent.wait().unwrap();
+        Self(Process::with_number(line.trim().parse().unwrap()).unwrap())
+    }
+}
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        killing::kill(self.0);
+    }
+}
+
+fn signal(child: &Guest, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(&child.0);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Waits until a child is stopped, or is not any more.
+fn wait_until_stopped(child: &Guest, is_stopped: bool) {
+    let process = Process::with_number(child.pid()).unwrap();
+    while (process.state() == Some(State::Stopped)) != is_stopped {
+        std::thread::yield_now();
+    }
 }
 
 #[test]
-fn a_keeper_that_is_lost_leaves_every_other_holder_in_doubt() {
-    let trees = ProcessTrees::default();
+fn what_a_stopped_or_killed_keeper_may_have_kept_is_in_doubt() {
+    use rustix::process::Signal;
     let (socket, _listener) = connected();
-    let guest = Guest::sleeping(None);
-    let kept = trees.enter(guest.pid(), Some(agent(1)));
-    kept.is_lost(Some("A_MARK=of nobody"));
-    drop((kept, guest));
-    let in_doubt = Holder::Outside { is_in_doubt: true };
-    assert_eq!(trees.holder(inode(&socket)), in_doubt);
+    let older = Orphan::holding(&socket);
+    // Start times are told in hundredths of a second.
+    let keeper = loop {
+        let keeper = Guest::sleeping(None);
+        if Process::with_number(keeper.pid()).unwrap().start > older.0.start {
+            break keeper;
+        }
+    };
+    let (other, _other_listener) = connected();
+    let younger = Orphan::holding(&other);
+    let [inode, other] = [socket, other].map(|socket| inode(&socket));
+    let trees = ProcessTrees::default();
+    let kept = open(&trees, keeper.pid(), Some(agent(1)));
+    let holders = || (holder(&trees, inode), holder(&trees, other));
+    assert_eq!(holders(), (Holder::Outside, Holder::Outside));
+    let in_doubt = (Holder::Outside, Holder::InDoubt);
+    signal(&keeper, Signal::STOP);
+    wait_until_stopped(&keeper, true);
+    assert_eq!(holders(), in_doubt, "stopped");
+    signal(&keeper, Signal::CONT);
+    wait_until_stopped(&keeper, false);
+    assert_eq!(
+        holders(),
+        (Holder::Outside, Holder::Outside),
+        "it runs again"
+    );
+    drop(keeper);
+    assert_eq!(holders(), in_doubt, "killed, and nobody said so");
+    kept.is_lost();
+    drop(kept);
+    assert_eq!(holders(), in_doubt, "lost");
+    drop(younger);
+}
+
+#[test]
+fn what_an_enclosed_keeper_kept_is_never_in_doubt() {
+    let (socket, _listener) = connected();
+    let keeper = Guest::sleeping(None);
+    let holder_ = Orphan::holding(&socket);
+    let inode = inode(&socket);
+    drop(socket);
+    let trees = ProcessTrees::default();
+    let kept = trees
+        .enter(keeper.pid(), Some(agent(1)), true, None)
+        .unwrap();
+    drop(keeper);
+    kept.is_lost();
+    drop(kept);
+    assert!(!trees.is_one_lost());
+    assert_eq!(holder(&trees, inode), Holder::Outside);
+    drop(holder_);
+}
+
+#[test]
+fn agents_that_were_not_enclosed_are_known_after_a_restart() {
+    let scratch = crate::scratch::Scratch::new("process-trees");
+    let trees = ProcessTrees::recorded_in(scratch.path());
+    assert!(!trees.known().was_open);
+    let (enclosed, bare) = (Guest::sleeping(None), Guest::sleeping(None));
+    let first = trees
+        .enter(enclosed.pid(), Some(agent(1)), true, None)
+        .unwrap();
+    let again = || ProcessTrees::recorded_in(scratch.path());
+    assert!(!again().known().was_open);
+    let second = open(&trees, bare.pid(), Some(agent(2)));
+    let known = |trees: &ProcessTrees| {
+        let known = trees.known();
+        let lost = known.lost.iter().map(|lost| lost.keeper.process.pid);
+        (known.was_open, lost.collect::<Vec<_>>())
+    };
+    assert_eq!(known(&again()), (true, vec![bare.pid()]), "it runs");
+    drop(bare);
+    drop((first, second));
+    assert_eq!(known(&again()), (true, vec![]), "it has ended");
+    std::fs::write(scratch.path().join("unenclosed-agents.json"), "{").unwrap();
+    assert_eq!(known(&again()), (true, vec![]), "who knows");
+}
+
+/// Processes as they come and go: what was below a keeper is always taken for it, and what is older
+/// than the keeper, or hangs below that, never.
+mod left_behind {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const REAPER: u32 = 2;
+    const SERVER: u32 = 4;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Forks(usize),
+        Ends(usize),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            3 => any::<usize>().prop_map(Step::Forks),
+            1 => any::<usize>().prop_map(Step::Ends),
+        ];
+        proptest::collection::vec(step, 0..80)
+    }
+
+    #[derive(Default)]
+    struct Computer {
+        /// By number: parent, start, and whether it was once below the keeper.
+        alive: BTreeMap<u32, (u32, u64, bool)>,
+        next: u32,
+    }
+
+    impl Computer {
+        fn fork(&mut self, parent: u32) -> u32 {
+            self.next += 1;
+            let is_kept = self.alive.get(&parent).is_some_and(|it| it.2);
+            let start = u64::from(self.next);
+            self.alive.insert(self.next, (parent, start, is_kept));
+            self.next
+        }
+
+        fn end(&mut self, pid: u32) {
+            self.alive.remove(&pid);
+            let orphans = self.alive.values_mut().filter(|it| it.0 == pid);
+            orphans.for_each(|orphan| orphan.0 = REAPER);
+        }
+
+        fn table(&self) -> Table {
+            let mut table = Table::default();
+            for (&pid, &(parent, start, _)) in &self.alive {
+                let state = State::Running;
+                table.add(
+                    pid,
+                    processes::Stat {
+                        state,
+                        parent,
+                        group: pid,
+                        start,
+                    },
+                );
+            }
+            table
+        }
+
+        fn step(&mut self, step: &Step, but: &[u32]) {
+            let (Step::Forks(at) | Step::Ends(at)) = step;
+            let pids: Vec<u32> = self.alive.keys().copied().collect();
+            let pid = pids[at % pids.len()];
+            match step {
+                Step::Forks(_) => {
+                    self.fork(pid);
+                }
+                Step::Ends(_) if but.contains(&pid) => {}
+                Step::Ends(_) => self.end(pid),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn is_found_again(before in steps(), kept in steps(), after in steps()) {
+            let mut computer = Computer::default();
+            // init, what takes on orphans, a shell, and the server.
+            for parent in 0..SERVER {
+                computer.fork(parent);
+            }
+            let fixed = [1, REAPER, 3, SERVER];
+            before.iter().for_each(|step| computer.step(step, &fixed));
+            let keeper = computer.fork(SERVER);
+            let agent = computer.fork(keeper);
+            computer.alive.get_mut(&agent).unwrap().2 = true;
+            let above = [SERVER, 3, REAPER, 1];
+            let above = above.map(|pid| Process { pid, start: u64::from(pid) });
+            let entered = lost::Entered {
+                process: Process { pid: keeper, start: u64::from(keeper) },
+                above: above.to_vec(),
+            };
+            let until_killed = [&fixed[..], &[keeper]].concat();
+            kept.iter().for_each(|step| computer.step(step, &until_killed));
+            computer.end(keeper);
+            // The server may end, or its shell.
+            after.iter().for_each(|step| computer.step(step, &[1, REAPER]));
+            let table = computer.table();
+            for (&pid, &(_, start, is_kept)) in &computer.alive {
+                let is_taken = entered.may_have_kept(&table, Process { pid, start });
+                prop_assert!(is_taken || !is_kept, "{pid} was below the keeper");
+                prop_assert!(!is_taken || start > u64::from(keeper), "{pid} is older");
+            }
+        }
+    }
 }
 
 #[test]
@@ -123,33 +358,40 @@ fn a_browsers_keeper_that_is_lost_leaves_doubt_until_all_of_it_is_gone() {
     BufReader::new(keeper.stdout.take().unwrap())
         .read_line(&mut line)
         .unwrap();
-    let kept = trees.enter(keeper.id(), Whose::Browser);
+    let kept = trees.enter(keeper.id(), Whose::Browser, false, Some(MARK));
+    let kept = kept.unwrap();
     keeper.kill().unwrap();
     keeper.wait().unwrap();
-    kept.is_lost(Some(MARK));
-    let group = keeper.id();
+    let left = Left {
+        group: keeper.id(),
+        mark: MARK.to_owned(),
+    };
+    kept.is_lost();
     drop(kept);
-    let in_doubt = Holder::Outside { is_in_doubt: true };
-    assert_eq!(trees.holder(inode), in_doubt);
-    kill_group(group);
-    assert_eq!(trees.holder(inode), in_doubt, "the mark is still carried");
-    kill_carrying(MARK);
+    assert!(trees.is_one_lost());
+    let of_group = Left {
+        mark: "GUILDHALL_TEST_MARK=of nobody".to_owned(),
+        ..left.clone()
+    };
+    of_group.kill();
+    assert!(trees.is_one_lost(), "the mark is still carried");
+    left.kill();
     // Whoever was killed ends in its own time.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while trees.is_one_lost() {
         assert!(std::time::Instant::now() < deadline);
         std::thread::yield_now();
     }
-    assert_eq!(trees.holder(inode), CLEAR);
+    assert_eq!(holder(&trees, inode), Holder::Outside);
 }
 
 #[test]
 fn our_own_socket_is_outside_every_tree() {
     let guest = Guest::sleeping(None);
     let trees = ProcessTrees::default();
-    let _kept = trees.enter(guest.pid(), Some(agent(1)));
+    let _kept = open(&trees, guest.pid(), Some(agent(1)));
     let (socket, _listener) = connected();
-    assert_eq!(trees.holder(inode(&socket)), CLEAR);
+    assert_eq!(holder(&trees, inode(&socket)), Holder::Outside);
 }
 
 /// The shell stands for a keeper, its children for an agent.
@@ -164,45 +406,43 @@ fn whatever_is_below_a_keeper_is_its_agent() {
     );
     let guest = Guest::shell(&script);
     // The first connection is our own of above.
-    let _ours = listener.accept().unwrap();
-    let (far, _) = listener.accept().unwrap();
-    let peer = crate::peers::Peers::Kernel(ProcessTrees::default())
-        .look_up(far.peer_addr().unwrap(), far.local_addr().unwrap());
-    assert_eq!(
-        peer,
-        crate::peers::PeerWord::Stray,
-        "a child without keeper"
-    );
-    let held = |((pid, _), _): (Seen, Holder)| {
-        let held = fs::read_link(format!("/proc/{pid}/fd/3")).ok()?;
+    let _both = [listener.accept().unwrap(), listener.accept().unwrap()];
+    let held = |process: Process| {
+        let held = std::fs::read_link(process.descriptors().join("3")).ok()?;
         let inode = held.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
         inode.parse().ok()
     };
-    let below = Table::read().below(guest.pid(), &BTreeMap::new());
-    let inode = below.into_iter().find_map(held).unwrap();
+    let table = Table::read(usize::MAX).unwrap();
+    let below = search::below(&table, guest.pid(), &BTreeMap::new());
+    let inode = below.into_keys().find_map(held).unwrap();
     let trees = ProcessTrees::default();
+    assert_eq!(
+        holder(&trees, inode),
+        Holder::Stray,
+        "a child without keeper"
+    );
     {
-        let _other = trees.enter(u32::MAX, Some(agent(2)));
-        assert_eq!(trees.holder(inode), Holder::Stray);
+        let _other = open(&trees, u32::MAX, Some(agent(2)));
+        assert_eq!(holder(&trees, inode), Holder::Stray);
     }
     {
-        let _kept = trees.enter(guest.pid(), None);
-        assert_eq!(trees.holder(inode), Holder::Stray);
+        let _kept = open(&trees, guest.pid(), None);
+        assert_eq!(holder(&trees, inode), Holder::Stray);
     }
-    let _kept = trees.enter(guest.pid(), Some(agent(1)));
-    assert_eq!(trees.holder(inode), Holder::Agent(agent(1)));
+    let _kept = open(&trees, guest.pid(), Some(agent(1)));
+    assert_eq!(holder(&trees, inode), Holder::Agent(agent(1)));
 }
 
 #[test]
 fn a_child_of_ours_that_is_no_agent_is_a_stray() {
     let (socket, _listener) = connected();
-    let holder = Guest::sleeping(Some(&socket));
+    let guest = Guest::sleeping(Some(&socket));
     let keeper = Guest::sleeping(None);
     let trees = ProcessTrees::default();
-    let _kept = trees.enter(keeper.pid(), Some(agent(1)));
-    assert_eq!(trees.holder(inode(&socket)), Holder::Stray);
-    drop(holder);
-    assert_eq!(trees.holder(inode(&socket)), CLEAR);
+    let _kept = open(&trees, keeper.pid(), Some(agent(1)));
+    assert_eq!(holder(&trees, inode(&socket)), Holder::Stray);
+    drop(guest);
+    assert_eq!(holder(&trees, inode(&socket)), Holder::Outside);
 }
 
 /// Needs root, who can look into every process; for others one that cannot be looked into counts
@@ -232,8 +472,8 @@ fn a_socket_that_is_hidden_from_the_look_up_is_nobodys() {
     drop(socket);
     let keeper = Guest::sleeping(None);
     let trees = ProcessTrees::default();
-    let _kept = trees.enter(keeper.pid(), Some(agent(1)));
-    assert_eq!(trees.holder(inode), Holder::Nobody);
+    let _kept = open(&trees, keeper.pid(), Some(agent(1)));
+    assert_eq!(holder(&trees, inode), Holder::Nobody);
 }
 
 #[test]
@@ -250,9 +490,13 @@ fn who_carries_an_entry_is_found_by_it() {
         .env("GUILDHALL_TEST_ENTRY", "of this very test")
         .spawn()
         .unwrap();
+    let left = Left {
+        group: u32::MAX,
+        mark: "GUILDHALL_TEST_ENTRY=of this very test".to_owned(),
+    };
     // The parent goes on a moment before the child's environment can be read.
     let status = loop {
-        kill_carrying("GUILDHALL_TEST_ENTRY=of this very test");
+        left.kill();
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }

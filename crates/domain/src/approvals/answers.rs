@@ -200,7 +200,7 @@ impl Approval {
 ///
 /// Source: contract 4.5, "Check on grant and deny", row 2.
 pub fn not_the_requester(caller: &Caller, shows_token: bool) -> Result<(), Refusal> {
-    if !caller.is_human() || caller.is_in_doubt {
+    if !caller.is_human() {
         return Err(Refusal::AgentCannotDecide);
     }
     if shows_token {

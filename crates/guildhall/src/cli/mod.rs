@@ -36,6 +36,7 @@ mod input;
 mod keys;
 mod mcp;
 mod members;
+mod open;
 mod openapi;
 mod operations;
 mod output;
@@ -80,6 +81,14 @@ pub(crate) enum Command {
         after_help = "The first of these that is set says who you are; without any it is your user on this computer:\n  GUILDHALL_AGENT_TOKEN  an agent's token\n  GUILDHALL_API_KEY      a person's key\n  GUILDHALL_COOKIE       a sign-in\n\nExample:\n  guildhall whoami"
     )]
     Whoami(Single<Nothing>),
+    /// Opens the page in your browser as the owner's, by an address that counts once
+    #[command(
+        after_help = "Where the server cannot tell your browser from an agent (CALLER_IN_DOUBT), this settles it.\n\nExamples:\n  guildhall open\n  guildhall open --print"
+    )]
+    Open(Single<open::Ask>),
+    /// Forgets every browser that was opened by `guildhall open`
+    #[command(after_help = "Example:\n  guildhall forget-browsers")]
+    ForgetBrowsers(Single<Nothing>),
     /// Rooms: channels and direct messages
     Rooms(Noun<rooms::Verb>),
     /// Who belongs to a room
@@ -223,9 +232,12 @@ impl Command {
     fn common(&self) -> &Common {
         match self {
             Self::Status(it) => &it.common,
-            Self::Whoami(it) | Self::Capabilities(it) | Self::Openapi(it) | Self::Metrics(it) => {
-                &it.common
-            }
+            Self::Open(it) => &it.common,
+            Self::Whoami(it)
+            | Self::ForgetBrowsers(it)
+            | Self::Capabilities(it)
+            | Self::Openapi(it)
+            | Self::Metrics(it) => &it.common,
             Self::Rooms(it) => &it.common,
             Self::Members(it) => &it.common,
             Self::Post(it) => &it.common,
@@ -269,6 +281,8 @@ impl Command {
             Self::Status(it) => return status::run(&desk, &it.ask).await,
             Self::Api(it) => return api::run(&desk, it.ask).await,
             Self::Whoami(_) => whoami::run(&desk).await?,
+            Self::Open(it) => open::run(&desk, it.ask).await?,
+            Self::ForgetBrowsers(_) => open::forget(&desk).await?,
             Self::Rooms(it) => rooms::run(&desk, it.verb).await?,
             Self::Members(it) => members::run(&desk, it.verb).await?,
             Self::Post(it) => entries::post(&desk, it.ask).await?,

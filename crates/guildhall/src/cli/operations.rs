@@ -43,6 +43,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("listAccounts", "accounts list"),
     operation("addAccount", "accounts add"),
     operation("removeAccount", "accounts remove"),
+    operation("forgetTrustedBrowsers", "forget-browsers"),
+    operation("makeOpenLink", "open"),
     operation("listKeys", "keys list"),
     operation("makeKey", "keys make"),
     operation("revokeKey", "keys revoke"),

@@ -64,11 +64,6 @@ async fn what_is_to_run_here_waits_for_a_card_whoever_asks_and_what_ends_does_no
         let again = required(ask(me, capability, Some(token)).await);
         assert_eq!(again.reason, Reason::AlreadyUsed);
     }
-    let doubted = Caller {
-        is_in_doubt: true,
-        ..me
-    };
-    required(ask(doubted, Capability::McpRemove, None).await);
 }
 
 /// A person who takes a question back is asked again at once; one who was told no is not, and

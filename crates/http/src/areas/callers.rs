@@ -32,6 +32,7 @@ impl FromRequestParts<DoorState> for Anybody {
             Ok(caller) => Some(caller),
             Err(Error::Refusal(
                 Refusal::NotTheOwner
+                | Refusal::CallerInDoubt
                 | Refusal::AuthRequired
                 | Refusal::AgentIdentityUnverified
                 | Refusal::SetupRequired,

@@ -48,6 +48,7 @@ pub mod signals;
 pub mod streams;
 pub mod threads;
 pub mod tokens;
+pub mod trusted_browsers;
 pub mod turns;
 pub mod usage;
 pub mod workbench;

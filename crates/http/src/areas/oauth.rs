@@ -91,8 +91,7 @@ fn is_navigation(headers: &HeaderMap) -> bool {
         && !is_ahead
 }
 
-/// Says a refusal on a page to a person who follows a link of a sign-in; a program is told as
-/// everywhere.
+/// Says a refusal on a page to a person who follows a link; a program is told as everywhere.
 pub async fn told_on_a_page(request: Request, next: Next) -> Response<Body> {
     let mut accepted = request.headers().get_all(ACCEPT).iter();
     let is_browser = accepted.any(|accept| {

@@ -218,7 +218,7 @@ impl House {
             }
             return response;
         }
-        let peer = line.peer(&self.peers);
+        let peer = line.peer(&self.peers).await;
         if let Err(refused) = self.guards.check_peer(&request, peer.word) {
             return refused.into_response();
         }

@@ -30,7 +30,7 @@ pub(super) struct Line {
     pub(super) stream: TcpStream,
     peer: SocketAddr,
     local: SocketAddr,
-    /// The kernel's word, asked once, or until there is no doubt in it.
+    /// The kernel's word, asked once, or until nobody is in doubt.
     word: OnceLock<PeerWord>,
     // A std mutex: held for a few instructions and never over an await.
     course: Mutex<Course>,
@@ -62,28 +62,22 @@ impl Line {
     }
 
     /// Who is at the other end, looked up at the first request.
-    pub(super) fn peer(&self, peers: &Peers) -> Peer {
-        let word = self.word.get().copied().unwrap_or_else(|| {
-            let word = self.look_up(peers);
-            if matches!(word, PeerWord::InDoubt { .. }) {
-                // A person at the other end may decide as soon as the doubt is over.
-                tracing::warn!(
-                    peer = %self.peer,
-                    "a process of an agent cannot be looked into: the connection may not decide"
-                );
-                word
-            } else {
-                *self.word.get_or_init(|| word)
-            }
-        });
+    pub(super) async fn peer(&self, peers: &Peers) -> Peer {
+        let word = match self.word.get() {
+            Some(word) => *word,
+            None => match self.look_up(peers).await {
+                word @ PeerWord::InDoubt { .. } => word,
+                word => *self.word.get_or_init(|| word),
+            },
+        };
         Peer {
             addr: self.peer,
             word,
         }
     }
 
-    fn look_up(&self, peers: &Peers) -> PeerWord {
-        let word = peers.look_up(self.peer, self.local);
+    async fn look_up(&self, peers: &Peers) -> PeerWord {
+        let word = peers.look_up(self.peer, self.local).await;
         match word {
             PeerWord::User { .. }
             | PeerWord::InDoubt { .. }

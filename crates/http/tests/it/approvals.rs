@@ -277,13 +277,13 @@ async fn a_decision_meets_its_checks_in_their_order() {
 }
 
 #[tokio::test]
-async fn whoever_may_be_an_agent_does_not_decide_in_mode_local() {
+async fn whoever_may_be_an_agent_does_not_decide() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let asked = t.wants(&ada, json!(1)).await;
     grant(&t.in_doubt(), &asked)
         .await
-        .refused(403, "AGENT_CANNOT_DECIDE");
+        .refused(401, "CALLER_IN_DOUBT");
     grant(&t.owner(), &asked).await.ok(200);
 }
 

@@ -15,7 +15,7 @@ const TABLE: &str = include_str!("../authority.tsv");
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
 /// Routes beside the interface, which are no operations of it: pages, and the endpoint whose
 /// messages describe themselves.
-const BESIDE: [(&str, &str, &str); 13] = [
+const BESIDE: [(&str, &str, &str); 14] = [
     ("GET", "/", "open"),
     ("GET", "/assets/{path}", "open"),
     ("GET", "/docs", "open"),
@@ -26,6 +26,7 @@ const BESIDE: [(&str, &str, &str); 13] = [
     ("GET", "/api/oauth/go/{ticket}", "owner interactive"),
     ("GET", "/api/oauth/callback", "open"),
     ("GET", "/api/oauth/client", "open"),
+    ("GET", "/api/auth/open/{token}", "url-token"),
     ("GET", "/api/local-browser/stream", "owner here"),
     ("GET", "/api/workbench/serve/{token}", "url-token"),
     ("GET", "/api/workbench/serve/{token}/{path}", "url-token"),
@@ -149,8 +150,9 @@ impl Things {
             &self.room
         };
         let mut path = row.path.to_owned();
-        if row.method == "DELETE" {
-            let last = path.rfind('{').unwrap();
+        if row.method == "DELETE"
+            && let Some(last) = path.rfind('{')
+        {
             let end = last + path[last..].find('}').unwrap() + 1;
             path.replace_range(last..end, NOTHING);
         }

@@ -100,12 +100,77 @@ async fn a_process_below_the_server_without_an_agent_is_nobody() {
 }
 
 #[tokio::test]
-async fn a_connection_in_doubt_does_all_but_decide() {
+async fn a_connection_in_doubt_is_nobody_whatever_it_shows() {
     let t = TestHall::open().await;
-    let doubtful = t.in_doubt();
-    let owner = json!({"kind": "owner", "authorId": t.owner().author(),
-        "displayName": who(&t.owner()).await["displayName"], "credential": "loopback"});
-    assert_eq!(who(&doubtful).await, owner);
-    let ask = json!({"name": "eve", "cwd": t.folder("eve")});
-    doubtful.post("/api/agents", ask).await.ok(201);
+    let ada = t.agent("ada").await;
+    let key = t.key(&t.owner(), "backup").await;
+    let key = format!("Bearer {key}");
+    for doubtful in [
+        t.in_doubt(),
+        t.in_doubt().showing(ada.token()),
+        t.in_doubt().with("authorization", &key),
+        t.in_doubt().with("cookie", "guildhall_trusted_1=x"),
+    ] {
+        assert_eq!(who(&doubtful).await, Value::Null);
+        let refused = doubtful.get("/api/rooms").await;
+        assert!(refused.text().contains("guildhall open"), "what helps");
+        refused.refused(401, "CALLER_IN_DOUBT");
+        doubtful.get("/api/health").await.ok(200);
+    }
+}
+
+#[tokio::test]
+async fn nobody_in_doubt_and_no_agent_signs_in_or_registers() {
+    let t = TestHall::open_login().await;
+    let ada = t.agent("ada").await;
+    for path in ["/api/auth/login", "/api/auth/register"] {
+        for (by, code) in [
+            (t.in_doubt(), "CALLER_IN_DOUBT"),
+            (t.process_of(&ada), "AGENT_IDENTITY_UNVERIFIED"),
+            (t.stray(), "AGENT_IDENTITY_UNVERIFIED"),
+        ] {
+            by.post(path, json!({})).await.refused(401, code);
+        }
+    }
+}
+
+/// The cookie of an address that the owner makes beyond doubt, and that is opened once.
+#[tokio::test]
+async fn an_address_that_the_owner_made_settles_the_doubt_once() {
+    let t = TestHall::open().await;
+    let owner = t.owner();
+    let make = || async {
+        let link = owner.post("/api/auth/open", json!({})).await.ok(201);
+        link["path"].as_str().unwrap().to_owned()
+    };
+    t.in_doubt()
+        .post("/api/auth/open", json!({}))
+        .await
+        .refused(401, "CALLER_IN_DOUBT");
+    let path = make().await;
+    let opened = t.in_doubt().get(&path).await;
+    assert_eq!((opened.status, opened.header("location")), (303, "/"));
+    let cookie = opened.header("set-cookie").split(';').next().unwrap();
+    let settled = t.in_doubt().with("cookie", cookie);
+    assert_eq!(who(&settled).await["kind"], "owner");
+    settled.get("/api/rooms").await.ok(200);
+    // Opened already.
+    t.in_doubt().get(&path).await.refused(401, "TOKEN_EXPIRED");
+    let late = make().await;
+    t.pass(5 * 60);
+    t.in_doubt().get(&late).await.refused(401, "TOKEN_EXPIRED");
+    // It says nothing else: another user stays another user, and an agent an agent.
+    let ada = t.agent("ada").await;
+    let agent = t.process_of(&ada).with("cookie", cookie);
+    assert_eq!(who(&agent).await["kind"], "agent");
+    let stranger = t.stranger().with("cookie", cookie);
+    stranger
+        .get("/api/rooms")
+        .await
+        .refused(401, "NOT_THE_OWNER");
+    owner.delete("/api/auth/open").await.ok(204);
+    settled
+        .get("/api/rooms")
+        .await
+        .refused(401, "CALLER_IN_DOUBT");
 }

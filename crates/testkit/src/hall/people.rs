@@ -79,7 +79,7 @@ impl TestHall {
         self.owner().at(PAGE)
     }
 
-    /// The owner at this computer, while an agent's process lives that nobody can look into.
+    /// Somebody at this computer who cannot be told from an agent.
     pub fn in_doubt(&self) -> Caller {
         Caller::new(self.address.clone(), IN_DOUBT, self.owner.0.clone())
     }

@@ -154,7 +154,7 @@ fn is_alive(pid: i32) -> bool {
         rustix::process::test_kill_process(known),
         Err(rustix::io::Errno::SRCH)
     );
-    is_there && !process_tree::has_ended(&PathBuf::from(format!("/proc/{pid}/fd")))
+    is_there && !u32::try_from(pid).is_ok_and(process_tree::has_ended)
 }
 
 /// Whether a window can be shown: the socket that the server's environment names takes a

@@ -416,6 +416,17 @@ impl Enclosure {
         self.walls.as_ref().map_or(Parts::NONE, |walls| walls.parts)
     }
 
+    /// Whether what is enclosed cannot connect to the server's own listeners, as its owner does.
+    pub(crate) fn keeps_from_ports(&self) -> bool {
+        let parts = self.parts();
+        // Those of the local browser are let through to it.
+        let is_let_through = self
+            .walls
+            .as_ref()
+            .is_some_and(|walls| !walls.reached.is_empty());
+        parts.ports && parts.calls && !is_let_through
+    }
+
     /// The server's own port, if it is not a reserved one.
     pub fn unreserved_port(&self) -> Option<u16> {
         let port = self.walls.as_ref()?.around.port;

@@ -143,17 +143,14 @@ async fn a_killed_keeper_leaves_nothing_alive_that_carries_the_agents_token() {
     let mut ask = launch_of(puppet(), &["agent"]);
     let token = format!("gha_of_{}", std::process::id());
     ask.env.push(("GUILDHALL_AGENT_TOKEN".to_owned(), token));
-    let trees = ask.trees.clone();
     let puppet = Puppet::start(ask).await;
     puppet.greet().await;
     let keeper = puppet.link.keeper_pid();
     let agent = child_of(keeper);
-    assert!(!trees.is_one_lost());
     kill(keeper);
     let ended = puppet.ended().await;
     assert_eq!((ended.kind, ended.code), (EndKind::Lost, Some(137)));
     assert!(!lives(agent));
-    assert!(trees.is_one_lost(), "what it kept may live on unknown");
 }
 
 #[tokio::test]

@@ -349,7 +349,10 @@ async fn a_server_counts_as_its_agent_and_ends_with_all_it_started() {
     assert!(lives(child) && !trees.is_empty());
     let socket = talk.text("socket", json!({})).await;
     let inode = socket.trim_start_matches("socket:[").trim_end_matches(']');
-    assert_eq!(trees.holder(inode.parse().unwrap()), Holder::Agent(agent));
+    assert_eq!(
+        trees.holder(inode.parse().unwrap()).await,
+        Holder::Agent(agent)
+    );
     talk.client.stop();
     let ended = talk.ended().await;
     assert!(ended.is_asked && !lives(keeper) && !lives(child) && trees.is_empty());

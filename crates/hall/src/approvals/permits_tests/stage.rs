@@ -97,7 +97,6 @@ impl Stage {
             author: agent.author_id,
             credential: Credential::Process,
             is_invited: false,
-            is_in_doubt: false,
         }
     }
 
@@ -216,7 +215,6 @@ pub(super) async fn owner(hall: &Hall) -> Caller {
         author: author.unwrap().value.unwrap(),
         credential: Credential::Loopback,
         is_invited: false,
-        is_in_doubt: false,
     }
 }
 

@@ -42,7 +42,7 @@ async fn it_comes_up_on_the_pipe_with_one_blank_tab_and_no_port() {
     let tab = browser.tab();
     assert_eq!(browser.page(tab).url, "about:blank");
     for (port, inode) in tcp_sockets(LISTENING) {
-        let holder = browser.trees.holder(inode);
+        let holder = browser.trees.holder(inode).await;
         assert_ne!(holder, Holder::Browser, "it listens at {port}");
     }
     browser.chromium.ping().await.unwrap();
@@ -64,7 +64,7 @@ async fn what_a_page_asks_for_is_known_as_the_browsers() {
     let (trees, asked) = (browser.trees.clone(), &site.asked);
     let port = tokio::task::block_in_place(|| asked.recv().unwrap().from.port());
     let socket = tcp_sockets(CONNECTED).into_iter().find(|row| row.0 == port);
-    assert_eq!(trees.holder(socket.unwrap().1), Holder::Browser);
+    assert_eq!(trees.holder(socket.unwrap().1).await, Holder::Browser);
     site.release.send(()).unwrap();
     browser.until_title(tab, "held").await;
     browser.close().await;

@@ -1,0 +1,95 @@
+//! Trusted browsers: whoever opened an address that `guildhall open` showed in the owner's own
+//! terminal. The cookie that it got settles the doubt about its connections and says nothing else:
+//! who is calling is found out as for every other connection.
+//!
+//! Such an address is opened once and counts for some minutes. It is shown to a caller beyond doubt
+//! alone, so no agent can come by one.
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    callers::{Gate, OwnerInteractive},
+    limits,
+};
+use guildhall_store::trusted_browsers;
+use guildhall_world::tokens::{self, COOKIE_PREFIX, Secret};
+
+use crate::{
+    Hall,
+    callers::{self, Shown},
+};
+
+/// What makes a browser a trusted one.
+pub struct OpenLink {
+    /// The last part of its address.
+    pub token: Secret,
+    /// Until when it counts.
+    pub expires_at: Moment,
+}
+
+impl Hall {
+    /// Makes an address for a browser of the owner.
+    ///
+    /// # Errors
+    /// [`Refusal::AuthRequired`] when the caller's credential ended meanwhile.
+    pub async fn make_open_link(&self, by: &OwnerInteractive) -> Result<OpenLink> {
+        let (caller, now) = (*by.caller(), self.now());
+        let token = tokens::mint(COOKIE_PREFIX)?;
+        let digest = token.digest();
+        let expires_at = now.plus_seconds(limits::OPEN_LINK_AGE_S);
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &caller, now)?;
+                trusted_browsers::add_link(tx, &digest, expires_at, now)
+            })
+            .await?;
+        Ok(OpenLink { token, expires_at })
+    }
+
+    /// Uses up such an address; answers what the cookie of the browser is to hold.
+    ///
+    /// # Errors
+    /// [`Refusal::TokenExpired`] for one that does not count, or does not any more.
+    pub async fn use_open_link(&self, token: &str) -> Result<Secret> {
+        let (link, cookie, now) = (
+            tokens::digest(token),
+            tokens::mint(COOKIE_PREFIX)?,
+            self.now(),
+        );
+        let digest = cookie.digest();
+        self.store()
+            .write(move |tx| {
+                if !trusted_browsers::use_link(tx, &link, now)? {
+                    return Err(Refusal::TokenExpired.into());
+                }
+                trusted_browsers::add(tx, &digest, now)
+            })
+            .await?;
+        Ok(cookie)
+    }
+
+    /// Forgets all trusted browsers.
+    ///
+    /// # Errors
+    /// As [`Self::make_open_link`].
+    pub async fn forget_trusted_browsers(&self, by: &OwnerInteractive) -> Result<()> {
+        let (caller, now) = (*by.caller(), self.now());
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &caller, now)?;
+                trusted_browsers::forget_all(tx)
+            })
+            .await
+    }
+
+    /// Whether a cookie is that of a trusted browser.
+    pub(crate) async fn is_trusted(&self, cookie: &Shown) -> Result<bool> {
+        let Shown::Text(cookie) = cookie else {
+            return Ok(false);
+        };
+        let (digest, now) = (tokens::digest(cookie), self.now());
+        let found = self
+            .store()
+            .read(move |db| trusted_browsers::is_trusted(db, &digest, now));
+        Ok(found.await?.value)
+    }
+}

@@ -1,0 +1,235 @@
+//! Processes as `/proc` shows them, see proc(5). Where there is no `/proc` there are none.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{Dir, Mode, OFlags, open, readlinkat_raw},
+    io::Errno,
+};
+use serde::{Deserialize, Serialize};
+
+/// A process: its number and start time, which no other shares while the computer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Process {
+    pub(super) pid: u32,
+    /// In clock ticks since the computer started.
+    pub(super) start: u64,
+}
+
+/// What a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It runs, or waits for something.
+    Running,
+    /// A signal or a debugger has stopped it.
+    Stopped,
+    /// It has ended, and its parent has not waited for it.
+    Ended,
+}
+
+/// What the file `stat` of a process or thread says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stat {
+    pub(super) state: State,
+    pub(super) parent: u32,
+    pub(super) group: u32,
+    pub(super) start: u64,
+}
+
+impl Stat {
+    /// That of a process; `None` where there is none.
+    pub(super) fn of(pid: u32) -> Option<Self> {
+        Self::read(Path::new(&format!("/proc/{pid}/stat")))
+    }
+
+    fn read(file: &Path) -> Option<Self> {
+        let stat = fs::read_to_string(file).ok()?;
+        // The name may hold anything, the last bracket closes it.
+        let fields = stat.get(stat.rfind(')')? + 1..)?;
+        let mut fields = fields.split_ascii_whitespace();
+        let state = match fields.next()? {
+            "Z" | "X" => State::Ended,
+            "T" | "t" => State::Stopped,
+            _ => State::Running,
+        };
+        Some(Self {
+            state,
+            parent: fields.next()?.parse().ok()?,
+            group: fields.next()?.parse().ok()?,
+            start: fields.nth(16)?.parse().ok()?,
+        })
+    }
+}
+
+impl Process {
+    /// The process that has this number now.
+    pub(super) fn with_number(pid: u32) -> Option<Self> {
+        let start = Stat::of(pid)?.start;
+        Some(Self { pid, start })
+    }
+
+    /// What it does; `None` when it is gone.
+    pub(super) fn state(self) -> Option<State> {
+        let stat = Stat::of(self.pid)?;
+        (stat.start == self.start).then_some(stat.state)
+    }
+
+    /// Whether it has not ended.
+    pub(super) fn lives(self) -> bool {
+        matches!(self.state(), Some(State::Running | State::Stopped))
+    }
+
+    /// What it is called, for people.
+    pub(super) fn name(self) -> String {
+        let name = fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
+        name.trim().to_owned()
+    }
+
+    /// Its effective user.
+    pub(super) fn user(self) -> Option<u32> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+        users.split_ascii_whitespace().nth(1)?.parse().ok()
+    }
+
+    /// Whether it was started with exactly this entry (`NAME=value`) in its environment; one that
+    /// cannot be read is not ours, or has ended.
+    pub(super) fn carries(self, entry: &str) -> bool {
+        let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|known| known == entry.as_bytes())
+    }
+
+    /// The descriptors of its first thread.
+    pub(super) fn descriptors(self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd", self.pid))
+    }
+
+    /// Those of every thread: each may have its own, and the first may have ended before the
+    /// others.
+    pub(super) fn descriptors_by_thread(self) -> io::Result<impl Iterator<Item = PathBuf>> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.pid))?;
+        Ok(threads.flatten().map(|thread| thread.path().join("fd")))
+    }
+}
+
+/// The sockets in a list of descriptors, by their inodes.
+///
+/// # Errors
+/// `PermissionDenied` for a process that cannot be looked into; otherwise it has ended.
+pub(super) fn each_socket(
+    descriptors: &Path,
+    mut on_entry: impl FnMut(Option<u64>) -> bool,
+) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = match open(descriptors, flags, Mode::empty()) {
+        // A thread that ended and still has a number has no descriptors.
+        Err(Errno::ACCESS | Errno::PERM) if has_ended(descriptors) => return Ok(()),
+        opened => opened?,
+    };
+    let entries = match Dir::read_from(&folder) {
+        Err(Errno::ACCESS | Errno::PERM) if has_ended(descriptors) => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = match entry {
+            Err(Errno::ACCESS | Errno::PERM) if has_ended(descriptors) => return Ok(()),
+            entry => entry?,
+        };
+        let mut target = [0; SOCKET_LINK_BYTES];
+        // A descriptor may be closed while the list is read.
+        let length = readlinkat_raw(&folder, entry.file_name(), &mut target).unwrap_or_default();
+        if !on_entry(socket_inode(&target[..length])) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the longest `socket:[<inode>]`.
+const SOCKET_LINK_BYTES: usize = 32;
+
+fn socket_inode(target: &[u8]) -> Option<u64> {
+    let inode = target.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
+    std::str::from_utf8(inode).ok()?.parse().ok()
+}
+
+/// Whether the thread that has these descriptors has ended and still has a number.
+pub(crate) fn has_ended(descriptors: &Path) -> bool {
+    let stat = Stat::read(&descriptors.with_file_name("stat"));
+    stat.is_some_and(|stat| stat.state == State::Ended)
+}
+
+/// The numbers of all processes.
+fn numbers() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// All processes at one moment, and who is whose child.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    stats: BTreeMap<u32, Stat>,
+    children: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Table {
+    /// All processes; `None` when there are more than `max`.
+    pub(super) fn read(max: usize) -> Option<Self> {
+        let mut table = Self::default();
+        for (at, pid) in numbers().enumerate() {
+            if at >= max {
+                return None;
+            }
+            // One that ended meanwhile is no process any more.
+            if let Some(stat) = Stat::of(pid) {
+                table.add(pid, stat);
+            }
+        }
+        Some(table)
+    }
+
+    pub(super) fn add(&mut self, pid: u32, stat: Stat) {
+        self.stats.insert(pid, stat);
+        self.children.entry(stat.parent).or_default().push(pid);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.stats.len()
+    }
+
+    pub(super) fn processes(&self) -> impl Iterator<Item = Process> {
+        let start = |(pid, stat): (&u32, &Stat)| (*pid, stat.start);
+        self.stats
+            .iter()
+            .map(start)
+            .map(|(pid, start)| Process { pid, start })
+    }
+
+    pub(super) fn children(&self, parent: u32) -> impl Iterator<Item = Process> {
+        let children = self.children.get(&parent).into_iter().flatten();
+        children.filter_map(|pid| self.process(*pid))
+    }
+
+    pub(super) fn process(&self, pid: u32) -> Option<Process> {
+        let start = self.stats.get(&pid)?.start;
+        Some(Process { pid, start })
+    }
+
+    pub(super) fn stat(&self, pid: u32) -> Option<&Stat> {
+        self.stats.get(&pid)
+    }
+
+    /// A process, its parent, and so on.
+    pub(super) fn upwards(&self, pid: u32) -> impl Iterator<Item = Process> {
+        let first = self.process(pid);
+        let next = |process: &Process| self.process(self.stats.get(&process.pid)?.parent);
+        // A number used again while the table was read could make a circle.
+        std::iter::successors(first, next).take(self.stats.len())
+    }
+}

@@ -1,0 +1,391 @@
+//! Looking for who holds sockets, among the descriptors of all processes, within a budget.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    io,
+    time::Duration,
+};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{
+    Holder, Keeper, Whose,
+    lost::Lost,
+    processes::{Process, State, Table, each_socket},
+};
+use crate::peers::own_uid;
+
+/// How often a tree that changes while it is read is read again.
+const ROUNDS_MAX: usize = 16;
+/// How many processes are read from `/proc`, in all rounds together.
+const PROCESSES_MAX: usize = 12_000;
+/// What a search may spend on the processes of agents, which decide how many descriptors they
+/// have: some 20 ms.
+const AGENTS: Budget = Budget {
+    entries: 16_000,
+    time: Duration::from_millis(30),
+};
+/// What it may spend on all others.
+const OTHERS: Budget = Budget {
+    entries: 100_000,
+    time: Duration::from_millis(250),
+};
+
+/// What is known when a search begins.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) keepers: BTreeMap<u32, Keeper>,
+    pub(super) lost: Vec<Lost>,
+    /// Whether an agent that could connect to the server has run since the computer started.
+    pub(super) was_open: bool,
+    /// Who held the sockets of people before.
+    pub(super) likely: VecDeque<Process>,
+}
+
+impl Known {
+    /// Whether a process that is not enclosed may hold a socket and hide it.
+    fn may_be_hidden(&self) -> bool {
+        self.was_open || !self.lost.is_empty() || self.keepers.values().any(|it| !it.is_enclosed)
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// By the inode.
+    pub(super) holders: BTreeMap<u64, Holder>,
+    /// Who held sockets and is no agent.
+    pub(super) people: BTreeSet<Process>,
+    /// Because of whom somebody is in doubt.
+    pub(super) suspects: BTreeSet<Process>,
+}
+
+/// How much may be looked at.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    entries: usize,
+    time: Duration,
+}
+
+/// A budget that is being spent, in the time of this thread.
+struct Spending {
+    entries_left: usize,
+    end: Duration,
+    is_over: bool,
+}
+
+impl Spending {
+    fn of(budget: Budget) -> Self {
+        Self {
+            entries_left: budget.entries,
+            end: thread_time() + budget.time,
+            is_over: false,
+        }
+    }
+
+    /// Whether one more entry may be looked at.
+    fn take(&mut self) -> bool {
+        /// Between two looks at the clock.
+        const ENTRIES: usize = 64;
+        self.entries_left = self.entries_left.saturating_sub(1);
+        let is_late = self.entries_left.is_multiple_of(ENTRIES) && thread_time() >= self.end;
+        self.is_over |= self.entries_left == 0 || is_late;
+        !self.is_over
+    }
+}
+
+/// The time for which this thread has run: another program that takes the processor from it
+/// changes nothing.
+fn thread_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+/// What a look into one process showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Whole,
+    Unreadable,
+    /// It, or one of its threads, ended while it was looked into.
+    Changed,
+}
+
+/// Looks for the wanted sockets in these lists of descriptors.
+fn look(
+    lists: impl IntoIterator<Item = std::path::PathBuf>,
+    spending: &mut Spending,
+    mut on_socket: impl FnMut(u64),
+) -> Look {
+    let mut outcome = Look::Whole;
+    for list in lists {
+        let looked = each_socket(&list, |inode| {
+            if let Some(inode) = inode {
+                on_socket(inode);
+            }
+            spending.take()
+        });
+        match looked {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                outcome = Look::Unreadable;
+            }
+            Err(_) if outcome == Look::Unreadable => {}
+            Err(_) => outcome = Look::Changed,
+        }
+        if spending.is_over {
+            return Look::Unreadable;
+        }
+    }
+    outcome
+}
+
+fn look_into_threads(
+    process: Process,
+    spending: &mut Spending,
+    on_socket: impl FnMut(u64),
+) -> Look {
+    match process.descriptors_by_thread() {
+        Ok(lists) => look(lists, spending, on_socket),
+        Err(_) => Look::Changed,
+    }
+}
+
+/// Every process below `root` and below the keepers, which are left out, with whose it is by the
+/// nearest keeper above it, and whether it is enclosed.
+pub(super) fn below(
+    table: &Table,
+    root: u32,
+    keepers: &BTreeMap<u32, Keeper>,
+) -> BTreeMap<Process, (Holder, bool)> {
+    let by = |keeper: &Keeper| {
+        let holder = match keeper.whose {
+            Whose::Agent(agent) => Holder::Agent(agent),
+            Whose::Nobody => Holder::Stray,
+            Whose::Browser => Holder::Browser,
+        };
+        (holder, keeper.is_enclosed)
+    };
+    let mut found = BTreeMap::new();
+    let mut passed: BTreeSet<u32> = keepers.keys().copied().chain([root]).collect();
+    // A keeper is a place to begin by itself: systems may hide it from the list.
+    let mut above: Vec<(u32, (Holder, bool))> = keepers
+        .iter()
+        .map(|(pid, keeper)| (*pid, by(keeper)))
+        .chain([(root, (Holder::Stray, false))])
+        .collect();
+    while let Some((parent, holder)) = above.pop() {
+        for process in table.children(parent) {
+            // A number used again while the table was read could make a circle.
+            if !passed.insert(process.pid) {
+                continue;
+            }
+            found.insert(process, holder);
+            above.push((process.pid, holder));
+        }
+    }
+    found
+}
+
+/// What the trees of agents showed.
+#[derive(Default)]
+struct Inside {
+    table: Table,
+    below: BTreeMap<Process, (Holder, bool)>,
+    holders: BTreeMap<u64, Holder>,
+    /// Those that could not be looked into, of whoever is not enclosed or may have been an agent.
+    unreadable: BTreeSet<Process>,
+    /// Whether all was looked at.
+    is_whole: bool,
+}
+
+/// Says who holds each of these sockets.
+pub(super) fn search(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Found {
+    let inside = inside(known, root, wanted);
+    let mut found = Found {
+        holders: inside.holders.clone(),
+        ..Found::default()
+    };
+    let mut left: BTreeSet<u64> = wanted.clone();
+    left.retain(|inode| !found.holders.contains_key(inode));
+    let has_strays = inside.below.values().any(|(_, is_enclosed)| !is_enclosed);
+    if left.is_empty() {
+        return found;
+    }
+    if !known.may_be_hidden() && !has_strays {
+        let outside = left.into_iter().map(|inode| (inode, Holder::Outside));
+        found.holders.extend(outside);
+        return found;
+    }
+    let is_clear = inside.is_whole && inside.unreadable.is_empty();
+    if !is_clear {
+        found.suspects.extend(&inside.unreadable);
+        let in_doubt = left.into_iter().map(|inode| (inode, Holder::InDoubt));
+        found.holders.extend(in_doubt);
+        return found;
+    }
+    outside(known, root, &inside, left, &mut found);
+    found
+}
+
+/// Looks into the trees of agents, and into whatever may have left them, until no new process
+/// appears there.
+fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
+    let mut spending = Spending::of(AGENTS);
+    let mut inside = Inside::default();
+    let mut looked_at = BTreeSet::new();
+    let mut unreadable = BTreeSet::new();
+    let mut processes_left = PROCESSES_MAX;
+    for _ in 0..ROUNDS_MAX {
+        let Some(table) = Table::read(processes_left) else {
+            break;
+        };
+        processes_left = processes_left.saturating_sub(table.len());
+        inside.below = below(&table, root, &known.keepers);
+        let suspects = suspects(known, root, &table, &inside.below);
+        let mut is_settled = true;
+        for (process, (holder, is_enclosed)) in inside.below.iter().chain(&suspects) {
+            if !looked_at.insert(*process) {
+                continue;
+            }
+            is_settled = false;
+            let note = |inode| {
+                if wanted.contains(&inode) {
+                    inside.holders.insert(inode, *holder);
+                }
+            };
+            let looked = match holder {
+                // Chromium's threads share one list, and there are hundreds of them.
+                Holder::Browser => look([process.descriptors()], &mut spending, note),
+                _ => look_into_threads(*process, &mut spending, note),
+            };
+            match looked {
+                Look::Whole => {}
+                Look::Unreadable if *is_enclosed => {}
+                Look::Unreadable => {
+                    unreadable.insert(*process);
+                }
+                // It may have handed a socket on to one that was looked at.
+                Look::Changed => looked_at.clear(),
+            }
+            if spending.is_over {
+                inside.table = table;
+                inside.unreadable = unreadable;
+                return inside;
+            }
+        }
+        inside.table = table;
+        if is_settled {
+            // Who ended since cannot hold anything.
+            let is_there = |process: &Process| {
+                inside.below.contains_key(process) || suspects.contains_key(process)
+            };
+            unreadable.retain(is_there);
+            inside.unreadable = unreadable;
+            inside.is_whole = true;
+            return inside;
+        }
+    }
+    inside.unreadable = unreadable;
+    inside
+}
+
+/// Processes that a lost keeper kept, or may have kept.
+fn suspects(
+    known: &Known,
+    root: u32,
+    table: &Table,
+    below: &BTreeMap<Process, (Holder, bool)>,
+) -> BTreeMap<Process, (Holder, bool)> {
+    if known.lost.is_empty() {
+        return BTreeMap::new();
+    }
+    let own = own_uid();
+    let is_outside = |process: &Process| {
+        process.pid != root
+            && !below.contains_key(process)
+            && !known.keepers.contains_key(&process.pid)
+    };
+    let mut suspects = BTreeMap::new();
+    for lost in &known.lost {
+        match &lost.left {
+            // Only the local browser's are found for sure.
+            Some(left) => {
+                let living = left.living().into_iter().filter(is_outside);
+                suspects.extend(living.map(|process| (process, (Holder::Browser, false))));
+            }
+            None => {
+                let may_be_kept = |process: &Process| {
+                    is_outside(process)
+                        && lost.keeper.may_have_kept(table, *process)
+                        && process.user() == Some(own)
+                };
+                for process in table.processes().filter(may_be_kept) {
+                    let holder = (Holder::InDoubt, false);
+                    suspects.entry(process).or_insert(holder);
+                }
+            }
+        }
+    }
+    suspects
+}
+
+/// Looks for what is left among the processes outside of every tree.
+fn outside(known: &Known, root: u32, inside: &Inside, mut left: BTreeSet<u64>, found: &mut Found) {
+    let table = &inside.table;
+    let is_outside = |process: &Process| {
+        let stat = table.stat(process.pid);
+        !inside.below.contains_key(process)
+            && !known.keepers.contains_key(&process.pid)
+            && stat.is_some_and(|stat| stat.state != State::Ended)
+    };
+    let mut spending = Spending::of(OTHERS);
+    let likely: Vec<Process> = known
+        .likely
+        .iter()
+        .copied()
+        .chain(table.process(root))
+        .collect();
+    let others = table
+        .processes()
+        .filter(|process| !likely.contains(process));
+    let all: Vec<Process> = likely
+        .iter()
+        .copied()
+        .chain(others)
+        .filter(is_outside)
+        .collect();
+    let mut unreadable = BTreeSet::new();
+    // The first thread has the descriptors of nearly every process.
+    for is_every_thread in [false, true] {
+        for process in &all {
+            if left.is_empty() || spending.is_over {
+                break;
+            }
+            let mut note = |inode| {
+                if left.remove(&inode) {
+                    found.holders.insert(inode, Holder::Outside);
+                    found.people.insert(*process);
+                }
+            };
+            let looked = match is_every_thread {
+                true => look_into_threads(*process, &mut spending, &mut note),
+                false => look([process.descriptors()], &mut spending, &mut note),
+            };
+            if looked == Look::Unreadable {
+                unreadable.insert(*process);
+            }
+        }
+    }
+    let own = own_uid();
+    unreadable.retain(|process| process.user() == Some(own));
+    let holder = match unreadable.is_empty() && !spending.is_over {
+        true => Holder::Nobody,
+        false if known.was_open => Holder::InDoubt,
+        false => Holder::Outside,
+    };
+    if holder == Holder::InDoubt && !left.is_empty() {
+        found.suspects.extend(unreadable);
+    }
+    found
+        .holders
+        .extend(left.into_iter().map(|inode| (inode, holder)));
+}
