@@ -17,7 +17,7 @@ use guildhall_cloud::{
 use guildhall_world::{
     clock::Clock,
     data_dir::{DataDir, DataDirError},
-    outgoing::Outgoing,
+    outgoing::{Outgoing, OwnPorts},
     reserved,
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -180,7 +180,7 @@ fn paid(payments: Payments) -> Result<Option<Paid>, Box<dyn Error + Send + Sync>
     let key = settings::read_key(&file)?;
     let base = Origin::read("--stripe-base", &payments.stripe_base)?;
     Ok(Some(Paid {
-        stripe: Stripe::new(Outgoing::open()?, base, key),
+        stripe: Stripe::new(Outgoing::open(OwnPorts::default())?, base, key),
         topup_price: payments.topup_price.map(Into::into),
     }))
 }

@@ -38,6 +38,7 @@ use guildhall_world::{
     enclosure::{Around, Enclosure},
     environment,
     keeper::KeeperCommand,
+    outgoing::OwnPorts,
     reserved, setup_code,
     tokens::{self, Secret},
 };
@@ -156,6 +157,9 @@ async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError
         reserved,
     };
     let enclosure = Enclosure::new(&keeper, around, &environment).await;
+    let own_ports = OwnPorts::default();
+    own_ports.add(address.port());
+    own_ports.add(for_agents.local_addr()?.port());
     let hall = Hall::open(Opening {
         data_dir: data_dir.path().to_owned(),
         database: data_dir.database(),
@@ -183,6 +187,7 @@ async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError
         streams: config.streams,
         retention: Retention::default(),
         previews: PreviewDoors::new(addresses(&listeners)?, address.port()),
+        own_ports,
         browser: LocalBrowser {
             executable: config.browser,
             is_unsandboxed: std::env::var_os("GUILDHALL_BROWSER_NO_SANDBOX")

@@ -64,8 +64,16 @@ use guildhall_domain::{
 };
 use guildhall_store::Store;
 use guildhall_world::{
-    blobs::Blobs, connectors::Services, digests::Digests, disk, grants::Grants, outgoing::Outgoing,
-    process_tree::ProcessTrees, programs::Hashes, seal::Seal, watching::Watching,
+    blobs::Blobs,
+    connectors::Services,
+    digests::Digests,
+    disk,
+    grants::Grants,
+    outgoing::{Outgoing, OwnPorts},
+    process_tree::ProcessTrees,
+    programs::Hashes,
+    seal::Seal,
+    watching::Watching,
 };
 use tokio::sync::{Notify, OnceCell, broadcast};
 
@@ -75,6 +83,7 @@ pub use guildhall_world::clock::Clock;
 pub use guildhall_world::file_reads::TreeAsk;
 /// Connections whose other side is gone; the listener has them ended as well.
 pub use guildhall_world::keepalive;
+pub use guildhall_world::outgoing;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
 pub use guildhall_world::places::Places;
@@ -141,6 +150,8 @@ struct Inner {
     hashes: Arc<Hashes>,
     /// The way to other servers, once it was needed.
     outgoing: OnceCell<Outgoing>,
+    /// Where it never leads.
+    own_ports: OwnPorts,
     /// The way to the cloud link.
     cloud: cloud::Cloud,
     /// The ways to the services of connectors, once they were needed.
@@ -273,6 +284,7 @@ impl Hall {
                 previews: workbench::previews::Previews::new(parts.previews),
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
+                own_ports: parts.own_ports,
                 cloud: parts.cloud,
                 services: OnceCell::new(),
                 testing: mcp_servers::Queues::default(),

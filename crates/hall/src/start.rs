@@ -23,7 +23,8 @@ use guildhall_store::{
 };
 use guildhall_world::{
     blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, grants::Grants,
-    places::Places, runtimes::Programs, saving::Journals, seal::Seal, setup_code, users,
+    outgoing::OwnPorts, places::Places, runtimes::Programs, saving::Journals, seal::Seal,
+    setup_code, users,
 };
 
 use crate::{
@@ -66,6 +67,8 @@ pub struct Opening {
     pub retention: Retention,
     /// Where previews of dev servers are listened for.
     pub previews: PreviewDoors,
+    /// The ports the server itself listens on, to which nothing that goes out leads.
+    pub own_ports: OwnPorts,
     /// How the local browser is started and kept.
     pub browser: LocalBrowser,
 }
@@ -137,6 +140,7 @@ pub(crate) struct Parts {
     pub(crate) seal: Seal,
     pub(crate) grants: Grants,
     pub(crate) previews: PreviewDoors,
+    pub(crate) own_ports: OwnPorts,
     pub(crate) browser: Browser,
     pub(crate) cloud: Cloud,
     pub(crate) launching: Launching,
@@ -172,6 +176,7 @@ impl Hall {
             streams,
             retention,
             previews,
+            own_ports,
             browser,
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
@@ -242,6 +247,7 @@ impl Hall {
             seal,
             grants,
             previews,
+            own_ports,
             browser,
             cloud,
             launching,

@@ -114,6 +114,23 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// The same for a request that a guildhall sends for somebody else: it is no person of this
+    /// computer, whoever holds the connection.
+    fn behind_a_server(self) -> Self {
+        let word = match self.word {
+            PeerWord::User { .. }
+            | PeerWord::InDoubt { .. }
+            | PeerWord::Unknown
+            | PeerWord::NotAsked
+            | PeerWord::Elsewhere => PeerWord::Elsewhere,
+            word @ (PeerWord::Agent(_)
+            | PeerWord::Browser
+            | PeerWord::Stray
+            | PeerWord::AgentListener(_)) => word,
+        };
+        Self { word, ..self }
+    }
+
     /// Whether the other end is on this machine.
     pub fn is_loopback(&self) -> bool {
         self.word != PeerWord::Elsewhere

@@ -43,6 +43,7 @@ use guildhall_world::{
     data_dir::DataDir,
     enclosure::Enclosure,
     keeper::{self, KeeperCommand},
+    outgoing::OwnPorts,
     reserved,
     scratch::Scratch,
     setup_code, tokens,
@@ -225,7 +226,11 @@ impl TestHall {
         let for_agents = reserved::listen_outside(Reserved::default()).await.unwrap();
         let agent_port = for_agents.local_addr().unwrap().port();
         self.agent_address.0.store(agent_port, Ordering::SeqCst);
+        let own_ports = OwnPorts::default();
+        own_ports.add(port);
+        own_ports.add(agent_port);
         let opening = Hall::open(Opening {
+            own_ports,
             data_dir: data_dir.path().to_owned(),
             database: data_dir.database(),
             clock: self.clock.clone(),

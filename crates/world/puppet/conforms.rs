@@ -12,7 +12,7 @@ use guildhall_domain::{
 use guildhall_world::{
     mcp::{Address, Asking, Bearer, Connected, Greeting, Hooks, McpError, Target, connect},
     oauth::{KeptClient, Own, Talk, pkce},
-    outgoing::Outgoing,
+    outgoing::{Outgoing, OwnPorts},
     tokens,
 };
 use http::header::LOCATION;
@@ -66,7 +66,7 @@ async fn visit(url: &str, scenario: &str, token: Option<String>) -> Result<(), M
         url: url.to_owned(),
         headers: Vec::new(),
         bearer: Bearer::of(token),
-        outgoing: Outgoing::open().unwrap(),
+        outgoing: Outgoing::open(OwnPorts::default()).unwrap(),
     });
     let greeting = Greeting {
         lifecycle: None,
@@ -120,7 +120,7 @@ struct Person {
 impl Person {
     /// Signs in as a person would by the pages; answers the token.
     async fn sign_in(&mut self, scope: Option<String>) -> String {
-        let talk = Talk::about(&Outgoing::open().unwrap(), &self.server)
+        let talk = Talk::about(&Outgoing::open(OwnPorts::default()).unwrap(), &self.server)
             .await
             .unwrap();
         let (state, pkce) = (tokens::mint("").unwrap().reveal(), pkce().unwrap());

@@ -3,10 +3,11 @@
 //! body is read beyond a bound. What is asked and what answers mean is the caller's.
 
 use std::{
+    collections::BTreeSet,
     fmt, io,
     net::SocketAddr,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
     task::{Context, Poll},
     time::Duration,
 };
@@ -14,7 +15,7 @@ use std::{
 use bytes::Bytes;
 use guildhall_domain::mcp_signin::Reach;
 use http::{
-    Request, Response, StatusCode, Uri,
+    HeaderName, HeaderValue, Request, Response, StatusCode, Uri,
     header::{HeaderMap, LOCATION},
     uri::{Authority, PathAndQuery, Scheme},
 };
@@ -23,17 +24,22 @@ use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{
-        Client,
+        Client, ResponseFuture,
         connect::{
             HttpConnector, capture_connection,
             dns::{GaiResolver, Name},
         },
     },
-    rt::{TokioExecutor, TokioTimer},
+    rt::{TokioExecutor, TokioIo, TokioTimer},
 };
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout_at},
+};
 use tower::Service;
+
+use crate::peers::is_of_this_computer;
 
 /// How long a connection may take to come about.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -43,11 +49,62 @@ const IDLE_KEPT: Duration = Duration::from_secs(4);
 /// Redirects of one request that are followed.
 const REDIRECTS_MAX: usize = 3;
 
+/// What every request that goes out carries: at a guildhall it makes nobody the owner.
+pub const OUTGOING: HeaderName = HeaderName::from_static("guildhall-outgoing");
+
+/// The ports this server listens on. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct OwnPorts(Arc<RwLock<BTreeSet<u16>>>);
+
+impl OwnPorts {
+    /// Adds one.
+    pub fn add(&self, port: u16) {
+        let mut ports = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        ports.insert(port);
+    }
+
+    /// Whether this server listens at an address.
+    fn are_at(&self, address: SocketAddr) -> bool {
+        let ports = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        ports.contains(&address.port()) && is_of_this_computer(address)
+    }
+}
+
 /// The way out. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
 pub struct Outgoing {
-    client: Client<HttpsConnector<HttpConnector<Resolving>>, Full<Bytes>>,
+    client: Client<HttpsConnector<Connecting>, Full<Bytes>>,
     tls: ClientConfig,
+    own: OwnPorts,
+}
+
+/// Connects anywhere but to this server itself, by whatever name or address: nothing has been sent
+/// when the other end is known.
+#[derive(Clone)]
+struct Connecting {
+    tcp: HttpConnector<Resolving>,
+    own: OwnPorts,
+}
+
+impl Service<Uri> for Connecting {
+    type Response = TokioIo<TcpStream>;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.tcp.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, address: Uri) -> Self::Future {
+        let (connecting, own) = (self.tcp.call(address), self.own.clone());
+        Box::pin(async move {
+            let stream = connecting.await?;
+            if own.are_at(stream.inner().peer_addr()?) {
+                return Err("it leads to this server itself".into());
+            }
+            Ok(stream)
+        })
+    }
 }
 
 /// Finds the addresses behind a name, and of them those that may be asked: what is found is
@@ -136,13 +193,14 @@ pub enum OutgoingError {
 }
 
 impl Outgoing {
-    /// A way out that trusts the certificates of this computer. Reads them from the disk.
+    /// A way out that trusts the certificates of this computer, and leads to none of the server's
+    /// own ports. Reads the certificates from the disk.
     ///
     /// Where there are none, only `http` addresses can be reached.
     ///
     /// # Errors
     /// When there is no TLS, which is our own mistake.
-    pub fn open() -> io::Result<Self> {
+    pub fn open(own: OwnPorts) -> io::Result<Self> {
         let mut roots = RootCertStore::empty();
         // One that cannot be read or used is not trusted, and the others are.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -151,16 +209,16 @@ impl Outgoing {
             .map_err(io::Error::other)?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self::through(tls, None))
+        Ok(Self::through(tls, None, own))
     }
 
     /// A way out of its own that goes no further than `reach`. Addresses that are written as
     /// numbers are not looked up: whoever asks checks them before.
     pub(crate) fn within_reach(&self, reach: Reach) -> Self {
-        Self::through(self.tls.clone(), Some(reach))
+        Self::through(self.tls.clone(), Some(reach), self.own.clone())
     }
 
-    fn through(tls: ClientConfig, reach: Option<Reach>) -> Self {
+    fn through(tls: ClientConfig, reach: Option<Reach>, own: OwnPorts) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(Resolving { reach });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -169,12 +227,21 @@ impl Outgoing {
             .with_tls_config(tls.clone())
             .https_or_http()
             .enable_http1()
-            .wrap_connector(tcp);
+            .wrap_connector(Connecting {
+                tcp,
+                own: own.clone(),
+            });
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_KEPT)
             .build(connector);
-        Self { client, tls }
+        Self { client, tls, own }
+    }
+
+    fn request(&self, mut request: Request<Full<Bytes>>) -> ResponseFuture {
+        let mark = HeaderValue::from_static("1");
+        request.headers_mut().insert(OUTGOING, mark);
+        self.client.request(request)
     }
 
     /// Sends a request and answers the head of what came back, a redirect like anything else.
@@ -182,7 +249,7 @@ impl Outgoing {
         &self,
         request: Request<Bytes>,
     ) -> Result<Response<Incoming>, OutgoingError> {
-        let answer = self.client.request(request.map(Full::new)).await;
+        let answer = self.request(request.map(Full::new)).await;
         answer.map_err(|error| OutgoingError::Unreachable(deepest(&error)))
     }
 
@@ -199,7 +266,7 @@ impl Outgoing {
         let mut request = request.map(Full::new);
         // Known from the moment on that a connection is chosen, which is before the first byte.
         let connection = capture_connection(&mut request);
-        let answer = timeout_at(until, self.client.request(request)).await;
+        let answer = timeout_at(until, self.request(request)).await;
         let (error, is_connecting) = match answer {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => {
@@ -225,7 +292,7 @@ impl Outgoing {
         let (mut head, body) = request.into_parts();
         for _ in 0..=REDIRECTS_MAX {
             let one = Request::from_parts(head.clone(), Full::new(body.clone()));
-            let answer = self.client.request(one).await;
+            let answer = self.request(one).await;
             let answer = answer.map_err(|error| OutgoingError::Unreachable(deepest(&error)))?;
             let is_redirect = matches!(
                 answer.status(),
@@ -346,6 +413,36 @@ fn deepest(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn nothing_goes_to_a_port_of_our_own_by_any_name() {
+        use tokio::{io::AsyncReadExt, net::TcpListener};
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let own = OwnPorts::default();
+        own.add(port);
+        let outgoing = Outgoing::open(own).unwrap();
+        for host in [
+            "127.0.0.1",
+            "localhost",
+            "127.1",
+            "2130706433",
+            "[::ffff:127.0.0.1]",
+        ] {
+            let request = Request::get(format!("http://{host}:{port}/"));
+            let asked = outgoing.once(request.body(Bytes::new()).unwrap()).await;
+            assert!(
+                matches!(asked, Err(OutgoingError::Unreachable(_))),
+                "{host}"
+            );
+        }
+        drop(outgoing);
+        let (mut first, _) = listener.accept().await.unwrap();
+        let mut heard = Vec::new();
+        first.read_to_end(&mut heard).await.unwrap();
+        assert_eq!(heard, b"", "not a byte");
+        assert!(Outgoing::open(OwnPorts::default()).is_ok());
+    }
 
     #[test]
     fn references_stay_within_their_origin() {

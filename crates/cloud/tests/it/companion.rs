@@ -10,7 +10,11 @@ use guildhall_cloud::{
     stripe::{STRIPE_WAIT, Stripe},
 };
 use guildhall_domain::Moment;
-use guildhall_world::{clock::Clock, outgoing::Outgoing, scratch::Scratch};
+use guildhall_world::{
+    clock::Clock,
+    outgoing::{Outgoing, OwnPorts},
+    scratch::Scratch,
+};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
@@ -64,7 +68,7 @@ impl TestCompanion {
             let base = Origin::read("base", &base).unwrap();
             let key = settings::read_key(&file).unwrap();
             Paid {
-                stripe: Stripe::new(Outgoing::open().unwrap(), base, key)
+                stripe: Stripe::new(Outgoing::open(OwnPorts::default()).unwrap(), base, key)
                     .patient(options.patience.unwrap_or(STRIPE_WAIT)),
                 topup_price: options.topup_price.map(Arc::from),
             }

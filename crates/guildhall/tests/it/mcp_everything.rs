@@ -9,7 +9,7 @@ use guildhall_world::{
     mcp::{
         Address, Asking, Bearer, Connected, Elicited, Greeting, Hooks, Target, connect, settled,
     },
-    outgoing::Outgoing,
+    outgoing::{Outgoing, OwnPorts},
 };
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
         url,
         headers: Vec::new(),
         bearer: Bearer::default(),
-        outgoing: Outgoing::open().unwrap(),
+        outgoing: Outgoing::open(OwnPorts::default()).unwrap(),
     };
     let stdio = Target::Stdio {
         program: node(),

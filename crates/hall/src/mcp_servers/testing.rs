@@ -243,7 +243,8 @@ impl Hall {
     pub(crate) async fn outgoing(&self) -> Result<Outgoing, Fault> {
         let cell = &self.inner.outgoing;
         let opened = cell.get_or_try_init(|| async {
-            let opened = self.off_the_threads(Outgoing::open).await?;
+            let own = self.inner.own_ports.clone();
+            let opened = self.off_the_threads(|| Outgoing::open(own)).await?;
             opened.map_err(|error| Fault::broken("opening the way out", error))
         });
         opened.await.cloned()

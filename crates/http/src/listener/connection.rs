@@ -21,7 +21,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
-use guildhall_hall::{approvals::Listening, peers::Peers, tasks::Tasks};
+use guildhall_hall::{approvals::Listening, outgoing::OUTGOING, peers::Peers, tasks::Tasks};
 use hyper::{
     body::{Body as HttpBody, Frame, Incoming, SizeHint},
     server::conn::http1,
@@ -218,7 +218,10 @@ impl House {
             }
             return response;
         }
-        let peer = line.peer(&self.peers).await;
+        let mut peer = line.peer(&self.peers).await;
+        if request.headers().contains_key(OUTGOING) {
+            peer = peer.behind_a_server();
+        }
         if let Err(refused) = self.guards.check_peer(&request, peer.word) {
             return refused.into_response();
         }

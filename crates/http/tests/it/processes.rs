@@ -174,3 +174,18 @@ async fn an_address_that_the_owner_made_settles_the_doubt_once() {
         .await
         .refused(401, "CALLER_IN_DOUBT");
 }
+
+/// Such as one that a tool server made a guildhall send, by naming this server as its sign-in's.
+#[tokio::test]
+async fn what_a_guildhall_sends_makes_nobody_the_owner() {
+    let t = TestHall::open().await;
+    let sent = |caller: Caller| caller.with("guildhall-outgoing", "1");
+    let owner = sent(t.owner());
+    assert_eq!(who(&owner).await, Value::Null);
+    owner.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");
+    let ada = t.agent("ada").await;
+    assert_eq!(who(&sent(t.process_of(&ada))).await["kind"], "agent");
+    let key = t.key(&t.owner(), "of another guildhall").await;
+    let program = sent(t.nobody()).with("authorization", &format!("Bearer {key}"));
+    assert_eq!(who(&program).await["kind"], "owner");
+}

@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_further_than_the_address_itself_is_away() {
-        let services = Services::new(&Outgoing::open().unwrap());
+        let services =
+            Services::new(&Outgoing::open(crate::outgoing::OwnPorts::default()).unwrap());
         let cases = [
             ("https://a.example/v1", true),
             ("https://10.0.0.1/v1", true),

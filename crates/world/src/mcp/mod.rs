@@ -397,7 +397,7 @@ mod tests {
             url: "https://example.org/?key=hush".to_owned(),
             headers: secret("X-Key"),
             bearer: Bearer::of(Some("hush".to_owned())),
-            outgoing: Outgoing::open().unwrap(),
+            outgoing: Outgoing::open(crate::outgoing::OwnPorts::default()).unwrap(),
         };
         let printed = format!(
             "{stdio:?} {:?} {:?}",

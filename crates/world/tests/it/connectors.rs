@@ -13,7 +13,7 @@ use guildhall_domain::connectors::{
 };
 use guildhall_world::{
     connectors::{Credentials, Sending, Services},
-    outgoing::Outgoing,
+    outgoing::{Outgoing, OwnPorts},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -108,7 +108,7 @@ async fn send_as(
 ) -> Sent {
     let (toolkit, operations) = toolkit(base, auth);
     let found = operations.iter().find(|it| it.slug == operation).unwrap();
-    let services = Services::new(&Outgoing::open().unwrap());
+    let services = Services::new(&Outgoing::open(OwnPorts::default()).unwrap());
     services
         .send(Sending {
             toolkit: &toolkit,

@@ -13,7 +13,7 @@ use guildhall_domain::connectors::{
 use guildhall_world::{
     connectors::{Credentials, Sending, Services},
     mcp::Target,
-    outgoing::Outgoing,
+    outgoing::{Outgoing, OwnPorts},
 };
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ impl Service {
             left_out_count: 0,
             has_credential: false,
         };
-        let services = Services::new(&Outgoing::open().unwrap());
+        let services = Services::new(&Outgoing::open(OwnPorts::default()).unwrap());
         let tools = services.tools(&toolkit, &Credentials::None, PATIENCE).await;
         let listed = operations(&tools.unwrap());
         assert!(listed.left_out.is_empty(), "{:?}", listed.left_out);

@@ -9,7 +9,7 @@ use std::{
 use guildhall_domain::mcp_tools;
 use guildhall_world::{
     mcp::{Address, Asking, Bearer, Elicited, Hooks, Lifecycle, McpError, Target, Waits, check},
-    outgoing::Outgoing,
+    outgoing::{Outgoing, OwnPorts},
 };
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -93,7 +93,7 @@ fn address(port: u16, path: &str) -> Address {
         url: format!("http://127.0.0.1:{port}{path}"),
         headers: Vec::new(),
         bearer: Bearer::default(),
-        outgoing: Outgoing::open().unwrap(),
+        outgoing: Outgoing::open(OwnPorts::default()).unwrap(),
     }
 }
 

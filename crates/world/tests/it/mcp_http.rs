@@ -11,7 +11,7 @@ use bytes::Bytes;
 use guildhall_domain::limits::MCP_RESULT_BYTES_MAX;
 use guildhall_world::{
     mcp::{Address, Asking, Bearer, Hooks, Lifecycle, McpError, Target, check},
-    outgoing::Outgoing,
+    outgoing::{Outgoing, OwnPorts},
 };
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -99,7 +99,7 @@ fn at(url: String) -> Address {
             ("Authorization".to_owned(), "Basic declared".to_owned()),
         ],
         bearer: Bearer::default(),
-        outgoing: Outgoing::open().unwrap(),
+        outgoing: Outgoing::open(OwnPorts::default()).unwrap(),
     }
 }
 

@@ -16,7 +16,7 @@ use guildhall_domain::connectors::{
 };
 use guildhall_world::{
     connectors::{Credentials, Sending, Services},
-    outgoing::Outgoing,
+    outgoing::{Outgoing, OwnPorts},
     scratch::Scratch,
 };
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ impl Prism {
             process,
             toolkit,
             operations,
-            services: Services::new(&Outgoing::open().unwrap()),
+            services: Services::new(&Outgoing::open(OwnPorts::default()).unwrap()),
             _folder: folder,
         }
     }

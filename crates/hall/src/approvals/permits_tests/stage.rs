@@ -60,6 +60,7 @@ async fn open(scratch: &Path, clock: &Clock) -> Hall {
         streams: Default::default(),
         retention: Retention::default(),
         previews: crate::PreviewDoors::new(Vec::new(), 0),
+        own_ports: guildhall_world::outgoing::OwnPorts::default(),
         browser: Default::default(),
     })
     .await
