@@ -281,16 +281,15 @@ impl ServerPatch {
         check.done()
     }
 
-    /// Whether the change is one that needs a card: another connection, and switching on what a
-    /// person switched off.
+    /// Whether the change is one that needs a card: another connection, and switching on.
     ///
     /// A connection counts also when it is the stored one: an answer that told them apart would
     /// tell whoever may not read the stored values whether a guess is right.
     ///
     /// Source: contract 4.4, "Routes".
-    pub fn is_destructive(&self, stored: &McpServer, by_person: bool) -> bool {
+    pub fn needs_card(&self, stored: &McpServer) -> bool {
         let switches_on = self.enabled == Some(true) && !stored.enabled;
-        self.connection.is_some() || (switches_on && by_person)
+        self.connection.is_some() || switches_on
     }
 }
 

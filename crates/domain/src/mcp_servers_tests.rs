@@ -416,7 +416,7 @@ fn a_launcher_and_a_missing_program_are_said_on_the_card() {
 }
 
 #[test]
-fn what_needs_a_person_is_another_connection_and_undoing_what_a_person_did() {
+fn what_needs_a_card_is_another_connection_and_switching_on() {
     let on = server(stdio("x", &[], &[]));
     let off = McpServer {
         enabled: false,
@@ -428,21 +428,16 @@ fn what_needs_a_person_is_another_connection_and_undoing_what_a_person_did() {
         connection,
         enabled,
     };
-    for (patch, stored, by_person, expected) in [
-        (patch(None, None), &on, false, false),
-        (patch(None, Some(false)), &on, false, false),
-        (patch(None, Some(true)), &on, true, false),
-        (patch(None, Some(true)), &off, false, false),
-        (patch(None, Some(true)), &off, true, true),
-        (patch(None, Some(false)), &off, true, false),
-        (patch(connection.clone(), None), &on, false, true),
-        (patch(connection, Some(false)), &on, false, true),
+    for (patch, stored, expected) in [
+        (patch(None, None), &on, false),
+        (patch(None, Some(false)), &on, false),
+        (patch(None, Some(true)), &on, false),
+        (patch(None, Some(true)), &off, true),
+        (patch(None, Some(false)), &off, false),
+        (patch(connection.clone(), None), &on, true),
+        (patch(connection, Some(false)), &on, true),
     ] {
-        assert_eq!(
-            patch.is_destructive(stored, by_person),
-            expected,
-            "{patch:?}"
-        );
+        assert_eq!(patch.needs_card(stored), expected, "{patch:?}");
     }
 }
 

@@ -21,12 +21,10 @@ pub struct Kept {
     pub server: McpServer,
     /// Its values, sealed; `None` when it has none.
     pub sealed: Option<Vec<u8>>,
-    /// Whether a person switched it off.
-    pub disabled_by_person: bool,
 }
 
-const COLUMNS: &str = "name, enabled, disabled_by_person, connection, sealed, added_at, added_by,
-    rev, status, status_detail, auth_status, auth_client_origin, approval_id, tool_count, pin";
+const COLUMNS: &str = "name, enabled, connection, sealed, added_at, added_by, rev,
+    status, status_detail, auth_status, auth_client_origin, approval_id, tool_count, pin";
 
 /// The entries of an agent in the order they were added.
 ///
@@ -71,16 +69,15 @@ pub fn count(db: &Rx<'_>, agent: AgentId) -> Result<u64> {
 pub fn insert(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
     let server = &kept.server;
     tx.run(
-        "INSERT INTO mcp_servers (agent_id, name, folded, enabled, disabled_by_person, connection,
-           sealed, added_at, added_by, rev, status, status_detail, auth_status,
-           auth_client_origin, approval_id, tool_count, pin)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+        "INSERT INTO mcp_servers (agent_id, name, folded, enabled, connection, sealed, added_at,
+           added_by, rev, status, status_detail, auth_status, auth_client_origin, approval_id,
+           tool_count, pin)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
         rusqlite::params![
             agent.as_bytes(),
             server.name.as_str(),
             server.name.folded(),
             server.enabled,
-            kept.disabled_by_person,
             connection(server)?,
             kept.sealed,
             server.added_at.as_millis(),
@@ -109,13 +106,12 @@ pub fn update(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
         tx.forget_pages();
     }
     tx.run(
-        "UPDATE mcp_servers SET enabled = $1, disabled_by_person = $2, connection = $3,
-           sealed = $4, rev = $5, status = $6, status_detail = $7, auth_status = $8,
-           auth_client_origin = $9, approval_id = $10, tool_count = $11, pin = $12
-         WHERE agent_id = $13 AND folded = $14",
+        "UPDATE mcp_servers SET enabled = $1, connection = $2, sealed = $3, rev = $4, status = $5,
+           status_detail = $6, auth_status = $7, auth_client_origin = $8, approval_id = $9,
+           tool_count = $10, pin = $11
+         WHERE agent_id = $12 AND folded = $13",
         rusqlite::params![
             server.enabled,
-            kept.disabled_by_person,
             connection(server)?,
             kept.sealed,
             stored(server.rev),
@@ -207,26 +203,25 @@ fn origin(server: &McpServer) -> Option<&'static str> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
     let name: String = row.get(0)?;
-    let connection = row.get_ref(3)?.as_str()?;
-    let pin = row.get_ref(14)?.as_str()?;
+    let connection = row.get_ref(2)?.as_str()?;
+    let pin = row.get_ref(13)?.as_str()?;
     Ok(Kept {
         server: McpServer {
             name: ServerName::parse(&name).ok_or_else(|| unreadable(0, "no name of a server"))?,
             enabled: row.get(1)?,
-            connection: serde_json::from_str(connection).map_err(|error| unreadable(3, error))?,
-            added_at: moment(row, 5)?,
-            added_by: rows::id(row, 6, AuthorId::from_bytes)?,
-            rev: rows::count(row, 7)?,
-            status: word(row, 8, &Status::WORDS)?,
-            status_detail: row.get(9)?,
-            auth_status: maybe_word(row, 10, &AuthStatus::WORDS)?,
-            auth_client_origin: maybe_word(row, 11, &AuthClientOrigin::WORDS)?,
-            approval_id: maybe_id(row, 12, ApprovalId::from_bytes)?,
-            tool_count: row.get(13)?,
-            pin: serde_json::from_str(pin).map_err(|error| unreadable(14, error))?,
+            connection: serde_json::from_str(connection).map_err(|error| unreadable(2, error))?,
+            added_at: moment(row, 4)?,
+            added_by: rows::id(row, 5, AuthorId::from_bytes)?,
+            rev: rows::count(row, 6)?,
+            status: word(row, 7, &Status::WORDS)?,
+            status_detail: row.get(8)?,
+            auth_status: maybe_word(row, 9, &AuthStatus::WORDS)?,
+            auth_client_origin: maybe_word(row, 10, &AuthClientOrigin::WORDS)?,
+            approval_id: maybe_id(row, 11, ApprovalId::from_bytes)?,
+            tool_count: row.get(12)?,
+            pin: serde_json::from_str(pin).map_err(|error| unreadable(13, error))?,
         },
-        sealed: row.get(4)?,
-        disabled_by_person: row.get(2)?,
+        sealed: row.get(3)?,
     })
 }
 

@@ -175,7 +175,6 @@ impl Hall {
                     permit.spend(tx, now)?;
                     let kept = Kept {
                         sealed: values::close(&seal, id, &server)?,
-                        disabled_by_person: false,
                         server,
                     };
                     rows::insert(tx, id, &kept)?;
@@ -216,7 +215,7 @@ impl Hall {
                 false => None,
             };
             let Found { kept, .. } = &found;
-            let permit = if patch.is_destructive(&kept.server, kept.disabled_by_person) {
+            let permit = if patch.needs_card(&kept.server) {
                 let deed = Deed {
                     asked: json!({"enabled": patch.enabled}),
                     verb: change.verb,
@@ -353,7 +352,7 @@ impl Hall {
                             standing.server.rev
                         }
                         Doing::Change(change, program) => {
-                            let after = change.after(&standing, program.as_ref(), &caller, now);
+                            let after = change.after(&standing, program.as_ref(), now);
                             let rev = after.server.rev;
                             put(tx, &seal, (id, &caller), (&standing, after), now)?;
                             rev
@@ -405,8 +404,6 @@ struct Change {
     /// Whether somebody is shown what the program is now.
     is_seen: bool,
     enabled: bool,
-    /// Whether it was asked to be switched off, also when it is.
-    is_switched_off: bool,
     /// Whether another address was found to want a sign-in.
     wants_sign_in: bool,
     verb: &'static str,
@@ -430,7 +427,6 @@ impl Change {
             is_connection: patch.connection.is_some(),
             is_seen: patch.connection.is_some() || (enabled && !stored.enabled),
             enabled,
-            is_switched_off: patch.enabled == Some(false),
             wants_sign_in: false,
             verb: match patch.connection {
                 Some(_) => "Change",
@@ -440,7 +436,7 @@ impl Change {
     }
 
     /// The entry afterwards.
-    fn after(self, before: &Kept, program: Option<&Program>, by: &Caller, now: Moment) -> Kept {
+    fn after(self, before: &Kept, program: Option<&Program>, now: Moment) -> Kept {
         let mut after = before.clone();
         let server = &mut after.server;
         if self.is_connection {
@@ -474,8 +470,6 @@ impl Change {
             (true, true) | (false, false) => {}
         }
         server.enabled = self.enabled;
-        let by_person = self.is_switched_off && is_person(by);
-        after.disabled_by_person = !self.enabled && (before.disabled_by_person || by_person);
         if !before.server.changed(&after.server).is_empty() {
             after.server.rev += 1;
         }
@@ -498,12 +492,7 @@ fn move_by(server: &mut McpServer, trigger: Trigger) {
 pub(super) fn is_same(one: &Kept, other: &Kept) -> bool {
     let rests_on = |kept: &Kept| {
         let server = &kept.server;
-        (
-            server.rev,
-            server.added_at,
-            server.enabled,
-            kept.disabled_by_person,
-        )
+        (server.rev, server.added_at, server.enabled)
     };
     rests_on(one) == rests_on(other) && one.server.connection == other.server.connection
 }
@@ -516,7 +505,7 @@ fn put(
     (standing, after): (&Kept, Kept),
     now: Moment,
 ) -> Result<()> {
-    if standing.server == after.server && standing.disabled_by_person == after.disabled_by_person {
+    if standing.server == after.server {
         return Ok(());
     }
     write(

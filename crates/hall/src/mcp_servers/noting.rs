@@ -295,7 +295,6 @@ pub(crate) fn repinned(
         keep = repin::granted(&mut after.server, &approval.card, approved, now)?;
     } else {
         repin::denied(&mut after.server);
-        after.disabled_by_person = true;
     }
     // The values stay sealed as they are: nothing of the connection changes.
     rows::update(tx, agent, &after)?;

@@ -216,7 +216,7 @@ async fn a_reworded_or_new_tool_cuts_the_server_before_any_byte_reaches_it() {
     there.has_now(&[tool("echo", "another")]);
     assert_eq!(call(&ada, "web", "echo").await["isError"], false);
     assert_eq!(entry(&t, &ada, "web").await["toolCount"], 1);
-    // A no switches the server off, and it was a person who did.
+    // A no switches the server off.
     there.has_now(&[tool("echo", "worse")]);
     refused(&ada, "web", "echo").await;
     let held = entry(&t, &ada, "web").await;
