@@ -37,7 +37,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
     /// How people are told apart: by the user of this computer, or by signing in
-    /// [default: local]
+    /// [default: local; login where the system cannot tell whose a connection is]
     #[arg(long, env = "GUILDHALL_AUTH", value_enum)]
     auth: Option<Auth>,
     /// Whether the kernel is asked which user a connection belongs to [default: auto]
@@ -228,16 +228,27 @@ pub(crate) fn data_dir_of(given: Option<PathBuf>) -> Result<PathBuf, ConfigError
 }
 
 impl Config {
-    /// Joins flags, environment, file and defaults.
-    pub(crate) fn load(args: &ServeArgs) -> Result<Self, ConfigError> {
+    /// Joins flags, environment, file and defaults; `is_peer_known` says whether this system can
+    /// tell whose a connection is.
+    pub(crate) fn load(args: &ServeArgs, is_peer_known: bool) -> Result<Self, ConfigError> {
         let data_dir = data_dir_of(args.data_dir.clone())?;
         let file = File::read(&data_dir.join(data_dir::CONFIGURATION))?;
-        Self::join(args, file, data_dir)
+        Self::join(args, file, data_dir, is_peer_known)
     }
 
-    fn join(args: &ServeArgs, mut file: File, data_dir: PathBuf) -> Result<Self, ConfigError> {
+    fn join(
+        args: &ServeArgs,
+        mut file: File,
+        data_dir: PathBuf,
+        is_peer_known: bool,
+    ) -> Result<Self, ConfigError> {
         let bind = args.bind.or(file.server.bind).unwrap_or(BIND_DEFAULT);
-        let mode = args.auth.or(file.auth.mode).unwrap_or(Auth::Local).into();
+        let mode = match args.auth.or(file.auth.mode) {
+            Some(auth) => auth.into(),
+            None if is_peer_known => AuthMode::Local,
+            // Else every program of this computer would be the owner, and so every agent.
+            None => AuthMode::Login,
+        };
         if mode == AuthMode::Local && !bind.ip().is_loopback() {
             return Err(ConfigError::NotLoopback(bind));
         }
@@ -337,7 +348,16 @@ mod tests {
     use super::*;
 
     fn join(args: &ServeArgs, file: &str) -> Result<Config, ConfigError> {
-        Config::join(args, toml::from_str(file).unwrap(), PathBuf::from("/data"))
+        join_where(true, args, file)
+    }
+
+    fn join_where(
+        is_peer_known: bool,
+        args: &ServeArgs,
+        file: &str,
+    ) -> Result<Config, ConfigError> {
+        let file = toml::from_str(file).unwrap();
+        Config::join(args, file, PathBuf::from("/data"), is_peer_known)
     }
 
     #[test]
@@ -441,6 +461,25 @@ mod tests {
         assert!(matches!(refused, Err(ConfigError::NotLoopback(_))));
         let plain = join(&ServeArgs::default(), "").unwrap();
         assert_eq!(plain.mode, AuthMode::Local);
+    }
+
+    #[test]
+    fn where_connections_cannot_be_told_apart_people_sign_in_unless_somebody_chose_otherwise() {
+        let none = ServeArgs::default();
+        let local = ServeArgs {
+            auth: Some(Auth::Local),
+            ..ServeArgs::default()
+        };
+        let filed = "[auth]\nmode = \"local\"";
+        for (is_peer_known, args, file, expected) in [
+            (true, &none, "", AuthMode::Local),
+            (false, &none, "", AuthMode::Login),
+            (false, &none, filed, AuthMode::Local),
+            (false, &local, "", AuthMode::Local),
+        ] {
+            let config = join_where(is_peer_known, args, file).unwrap();
+            assert_eq!(config.mode, expected, "{is_peer_known} {file:?}");
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ use guildhall_http::{
 };
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
+    control_group,
     data_dir::{self, DataDir, DataDirError},
     enclosure::{Around, Enclosure},
     environment,
@@ -106,9 +107,10 @@ impl ServeError {
 /// Runs the server until it is asked to stop.
 #[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]
 pub(crate) fn run(args: &ServeArgs) -> ExitCode {
-    let outcome = Config::load(args)
+    let is_peer_known = peers::available();
+    let outcome = Config::load(args, is_peer_known)
         .map_err(ServeError::from)
-        .and_then(run_configured);
+        .and_then(|config| run_configured(config, is_peer_known));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -118,8 +120,9 @@ pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     }
 }
 
-fn run_configured(config: Config) -> Result<(), ServeError> {
+fn run_configured(config: Config, is_peer_known: bool) -> Result<(), ServeError> {
     start_logging();
+    let peer_check = peer_check(&config, is_peer_known)?;
     keep_memory_private();
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -129,7 +132,7 @@ fn run_configured(config: Config) -> Result<(), ServeError> {
     // last thread that still writes a file. A server that took it earlier would settle that very
     // save.
     let data_dir = ManuallyDrop::new(open_data_dir(&config.data_dir)?);
-    let served = runtime.block_on(serve(config, &data_dir));
+    let served = runtime.block_on(serve(config, peer_check, &data_dir));
     // What hangs on a disk that does not answer is not waited for beyond the end.
     let rest = |end: &Instant| end.saturating_duration_since(Instant::now());
     runtime.shutdown_timeout(served.as_ref().map_or(Duration::ZERO, rest));
@@ -137,9 +140,12 @@ fn run_configured(config: Config) -> Result<(), ServeError> {
 }
 
 /// Serves until it is asked to stop; answers until when what still runs may come to its end.
-async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError> {
+async fn serve(
+    config: Config,
+    peer_check: PeerCheck,
+    data_dir: &DataDir,
+) -> Result<Instant, ServeError> {
     let signals = StopSignals::take()?;
-    let peer_check = peer_check(config.peer_check)?;
     let bind = config.bind;
     let reserved = config.reserved;
     let listeners = listen(bind, reserved).await?;
@@ -211,6 +217,7 @@ async fn serve(config: Config, data_dir: &DataDir) -> Result<Instant, ServeError
     }
     hall.tasks()
         .spawn("enclosure", hall.started_at(), async move {
+            control_group::remove_left();
             if let Err(error) = enclosure.prepare().await {
                 tracing::warn!(%error, "the enclosure of agents could not be prepared");
             }
@@ -401,18 +408,23 @@ fn open_data_dir(path: &Path) -> Result<DataDir, ServeError> {
     })
 }
 
-fn peer_check(mode: PeerCheckMode) -> Result<PeerCheck, ServeError> {
-    match mode {
-        PeerCheckMode::Off => Ok(PeerCheck::Off),
-        PeerCheckMode::Auto | PeerCheckMode::Required if peers::available() => Ok(PeerCheck::On),
-        PeerCheckMode::Required => Err(ServeError::NoPeerCheck),
-        PeerCheckMode::Auto => {
-            tracing::warn!(
-                "this system cannot tell whose a connection is: every local program counts as the owner"
-            );
-            Ok(PeerCheck::Unavailable)
-        }
+fn peer_check(config: &Config, is_peer_known: bool) -> Result<PeerCheck, ServeError> {
+    let check = match config.peer_check {
+        PeerCheckMode::Off => PeerCheck::Off,
+        PeerCheckMode::Auto | PeerCheckMode::Required if is_peer_known => PeerCheck::On,
+        PeerCheckMode::Required => return Err(ServeError::NoPeerCheck),
+        PeerCheckMode::Auto => PeerCheck::Unavailable,
+    };
+    if check == PeerCheck::Unavailable {
+        tracing::warn!(
+            "this system cannot tell whose a connection is: {}",
+            match config.mode {
+                AuthMode::Local => "every program of this computer counts as the owner",
+                AuthMode::Login => "people sign in",
+            }
+        );
     }
+    Ok(check)
 }
 
 /// What the discovery file says. Source: contract 1.13.
