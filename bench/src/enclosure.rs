@@ -71,20 +71,27 @@ async fn prepare(house: &House, round: usize) -> Result<Vec<(SessionId, bool)>> 
         let folder = house.home().join(format!("round-{round}-agent-{n}"));
         std::fs::create_dir_all(&folder)?;
         let ask = json!({"cwd": folder, "runtime": "rehearsal"});
-        let session = made(&mut client, &server, &ask).await?;
         let is_enclosed = n % 2 == 0;
-        let agent = session["agentId"].as_str().unwrap_or_default();
-        let change = json!({"enclosed": is_enclosed});
-        let request = patch(server.address, &format!("/api/agents/{agent}"), &change);
-        client.expect(&request, 200).await?;
-        let id = session["id"].as_str().and_then(SessionId::parse);
-        sessions.push((id.ok_or("a new session has no id")?, is_enclosed));
+        let session = open_session(&mut client, &server, &ask, is_enclosed).await?;
+        sessions.push((session, is_enclosed));
     }
     server.stop()?;
     Ok(sessions)
 }
 
-async fn made(client: &mut Client, server: &Server, ask: &Value) -> Result<Value> {
+/// Opens the session that this asks for; its agent is enclosed, or is not, from its next start on.
+pub(crate) async fn open_session(
+    client: &mut Client,
+    server: &Server,
+    ask: &Value,
+    is_enclosed: bool,
+) -> Result<SessionId> {
     let request = post(server.address, "/api/sessions", ask);
-    Ok(serde_json::from_slice(client.expect(&request, 201).await?)?)
+    let session: Value = serde_json::from_slice(client.expect(&request, 201).await?)?;
+    let agent = session["agentId"].as_str().unwrap_or_default();
+    let change = json!({"enclosed": is_enclosed});
+    let request = patch(server.address, &format!("/api/agents/{agent}"), &change);
+    client.expect(&request, 200).await?;
+    let id = session["id"].as_str().and_then(SessionId::parse);
+    Ok(id.ok_or("a new session has no id")?)
 }

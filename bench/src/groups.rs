@@ -7,9 +7,9 @@ use guildhall_world::chromium::{self, Places};
 use tokio::time::timeout;
 
 use crate::{
-    Ask, Result, Scale, browser, commands::Commands, connectors, directories, enclosure, exports,
-    filling, filling::Filling, measure, pages, posts, rooms, saves, say, searches, served,
-    server::House, sessions::Sessions, starts, streams, table::Row, tool_servers,
+    Ask, Result, Scale, browser, commands::Commands, connectors, descriptors, directories,
+    enclosure, exports, filling, filling::Filling, measure, pages, posts, rooms, saves, say,
+    searches, served, server::House, sessions::Sessions, starts, streams, table::Row, tool_servers,
     transcripts::Transcripts, turns::Crew,
 };
 
@@ -35,7 +35,7 @@ pub(crate) enum Group {
     Connectors,
     /// Sessions and turns.
     Sessions,
-    /// What the enclosure of agents costs.
+    /// What the enclosure of agents costs, and what one without it can cost everybody.
     Enclosure,
 }
 
@@ -121,7 +121,12 @@ impl Group {
             }
             Self::Enclosure => {
                 say("the enclosure");
-                enclosure::measure(&few.house.copy_to(folder.join("enclosure"))?).await
+                let mut rows =
+                    enclosure::measure(&few.house.copy_to(folder.join("enclosure"))?).await?;
+                say("an agent that is not enclosed");
+                let house = few.house.copy_to(folder.join("descriptors"))?;
+                rows.extend(descriptors::measure(&house).await?);
+                Ok(rows)
             }
         }
     }

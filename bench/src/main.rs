@@ -12,6 +12,7 @@
 mod browser;
 mod commands;
 mod connectors;
+mod descriptors;
 mod directories;
 mod enclosure;
 mod exports;
@@ -142,13 +143,17 @@ impl Ask {
 }
 
 fn main() -> ExitCode {
-    if std::env::args()
-        .nth(1)
-        .is_some_and(|word| word == tool_servers::WORD)
-    {
-        // Whoever started it reads what it says; there is nobody to tell of a failure.
-        let _ = tool_servers::serve();
-        return ExitCode::SUCCESS;
+    // Whoever started one of these reads what it says; there is nobody to tell of a failure.
+    match std::env::args().nth(1).as_deref() {
+        Some(tool_servers::WORD) => {
+            let _ = tool_servers::serve();
+            return ExitCode::SUCCESS;
+        }
+        Some(descriptors::WORD) => {
+            let _ = descriptors::hold();
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
     }
     let outcome = Ask::read(std::env::args().skip(1)).and_then(|ask| {
         raise_descriptor_limit()?;

@@ -9,7 +9,7 @@ PR_SET_DUMPABLE = 4
 
 def ask(order):
     host, port = order["at"].rsplit(":", 1)
-    line = http.client.HTTPConnection(host, int(port), timeout=30)
+    line = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=30)
     headers = {"Content-Type": "application/json", **order["headers"]}
     line.request(order["method"], order["path"], json.dumps(order["body"]), headers)
     return str(line.getresponse().status)
