@@ -33,6 +33,7 @@ use guildhall_hall::{
 use serde_json::{Value, json};
 
 use crate::{
+    catalogue,
     docs::html::escape,
     errors::{ApiError, ApiResult, internal},
     gates::By,
@@ -344,9 +345,21 @@ fn failed_page(why: Failure) -> String {
 }
 
 fn refused_page(said: &Said) -> String {
-    // Browsers show no credential but the cookie, so advice on others would lead astray.
-    let (sentence, advice) = match said.doc.status {
-        401 => (
+    // Browsers show no credential but a cookie, so advice on others would lead astray.
+    let (sentence, advice) = match said.doc.code {
+        code if code == catalogue::CALLER_IN_DOUBT.code => (
+            "guildhall cannot tell whether this browser is yours or an agent's.",
+            "Run <code>guildhall open</code> in a terminal of your own and open the link it shows \
+             in this browser. Then open this page again."
+                .to_owned(),
+        ),
+        code if code == catalogue::TOKEN_EXPIRED.code => (
+            "This link was opened already, or is older than five minutes.",
+            "Run <code>guildhall open</code> again in a terminal of your own: each link counts \
+             once.</p>\n<p><a href=\"/\">Go to guildhall</a>"
+                .to_owned(),
+        ),
+        _ if said.doc.status == 401 => (
             "This page is for the owner, signed in.",
             "<a href=\"/\">Sign in to guildhall</a> in this browser, then open the link again."
                 .to_owned(),

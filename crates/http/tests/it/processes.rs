@@ -175,6 +175,33 @@ async fn an_address_that_the_owner_made_settles_the_doubt_once() {
         .refused(401, "CALLER_IN_DOUBT");
 }
 
+#[tokio::test]
+async fn a_person_reads_on_a_page_why_a_link_does_not_count() {
+    let t = TestHall::open().await;
+    let link = t.owner().post("/api/auth/open", json!({})).await.ok(201);
+    let path = link["path"].as_str().unwrap();
+    let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+    let browser = t.in_doubt().with("accept", accept);
+    assert_eq!(browser.get(path).await.status, 303);
+    let used = browser.get(path).await;
+    assert_eq!(used.status, 401);
+    assert_eq!(used.header("content-type"), "text/html; charset=utf-8");
+    let text = used.text();
+    for part in [
+        "was opened already",
+        "<code>guildhall open</code>",
+        "href=\"/\"",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // Programs are told as everywhere.
+    t.in_doubt().get(path).await.refused(401, "TOKEN_EXPIRED");
+    // And whoever is in doubt at another page of ours is told what settles it.
+    let doubtful = browser.get("/api/oauth/start/x").await;
+    assert_eq!(doubtful.status, 401);
+    assert!(doubtful.text().contains("<code>guildhall open</code>"));
+}
+
 /// Such as one that a tool server made a guildhall send, by naming this server as its sign-in's.
 #[tokio::test]
 async fn what_a_guildhall_sends_makes_nobody_the_owner() {
