@@ -10,7 +10,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::Value;
 
-use crate::server::Server;
+use crate::{cli_terminal::AtTerminal, server::Server};
 
 /// How long an answer may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -103,6 +103,11 @@ impl House {
     /// Runs a command to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Outcome {
         outcome(&mut self.command(args))
+    }
+
+    /// Starts a command at a terminal of its own.
+    pub(crate) fn at_terminal(&self, args: &[&str]) -> AtTerminal {
+        AtTerminal::start(self.command(args))
     }
 
     /// Runs a command that speaks with `token`.

@@ -222,6 +222,43 @@ fn the_owners_command_shows_its_card_and_runs_with_a_yes_to_its_digest() {
 }
 
 #[test]
+fn at_a_terminal_a_y_adds_what_the_card_shows_and_anything_else_takes_it_back() {
+    let house = House::open();
+    house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
+    let add = ["mcp", "add", "ada", "run", "--", "/bin/true", "--flag"];
+    let withdrawn = || {
+        let approvals = read(&house.body("/api/approvals?state=withdrawn"));
+        approvals["approvals"].as_array().unwrap().len()
+    };
+    for (before, no) in ["n", "", "yes, but later"].into_iter().enumerate() {
+        let mut terminal = house.at_terminal(&add);
+        let card = terminal.until("Approve? [y/N] ").to_owned();
+        for part in ["command: /bin/true", "--flag", &digest_of(&card)] {
+            assert!(card.contains(part), "{part}: {card}");
+        }
+        // Nothing is stored before the answer.
+        assert_eq!(house.json(&["mcp", "list", "ada"]), json!([]));
+        terminal.type_line(no);
+        let (code, shown) = terminal.ended();
+        assert_eq!(code, Some(2), "{shown}");
+        assert!(shown.contains("nothing was done"), "{shown}");
+        assert_eq!(house.json(&["mcp", "list", "ada"]), json!([]));
+        assert_eq!(withdrawn(), before + 1);
+    }
+    for (name, yes) in [("run", "y"), ("more", " YES ")] {
+        let args = ["mcp", "add", "ada", name, "-q", "--", "/bin/true", name];
+        let mut terminal = house.at_terminal(&args);
+        terminal.until("Approve? [y/N] ");
+        terminal.type_line(yes);
+        let (code, shown) = terminal.ended();
+        assert_eq!(code, Some(0), "{shown}");
+        let listed = house.json(&["mcp", "list", "ada"]);
+        let mut names = listed.as_array().unwrap().iter().map(|it| &it["name"]);
+        assert!(names.any(|it| it == name), "{listed}");
+    }
+}
+
+#[test]
 fn a_command_that_waits_shows_its_card_and_runs_when_somebody_says_yes() {
     let house = House::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
