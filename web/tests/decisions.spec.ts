@@ -91,6 +91,22 @@ test('what was decided long ago is no news on the page of asks', async ({ house,
   await expect(cards(page)).toHaveCount(0);
 });
 
+test('at 360 px the way to the newest message covers nothing of a card', async ({ house, windows }) => {
+  const thoughts = Array.from({ length: 12 }, (_, at) => `#say Step ${at + 1}.\n\nIt goes on.`);
+  const page = await windows.open(await asked(house, ...thoughts, write), { width: 360, height: 640 });
+  await pending(page).getByRole('button', { name: 'Deny with words' }).click();
+  const tells = page.getByRole('checkbox', { name: /Tell the agent/ });
+  const newest = page.getByRole('button', { name: 'Newest' });
+  await page.getByRole('region', { name: 'Transcript' }).evaluate((list) => (list.scrollTop -= 140));
+  await expect(newest).toBeVisible();
+  const list = (await page.getByRole('region', { name: 'Transcript' }).boundingBox())!;
+  const button = (await newest.boundingBox())!;
+  // What is in sight of the list lies above the button, wherever one scrolls to.
+  expect(list.y + list.height).toBeLessThanOrEqual(button.y);
+  await tells.uncheck();
+  await expect(tells).not.toBeChecked();
+});
+
 for (const look of looks) {
   test(`decided cards are accessible: ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
     const page = await windows.open(await asked(house, write, call('write_file', { path: 'denied.txt', content: 'no' })), look);
