@@ -196,6 +196,8 @@ export type Look = {
   clicked?: string;
   /** Another address of the same server. */
   at?: string;
+  /** Another browser than the one all tests share. */
+  browser?: Browser;
   /** False where nobody is signed in yet, so that no stream can be live. */
   live?: boolean;
 };
@@ -216,8 +218,8 @@ export const test = base.extend<Fixtures>({
     const broken: string[] = [];
     await use({
       async open(path, look = {}) {
-        const { theme = 'light', width = 1280, height = 800, withoutLocks = false, touch = false, clicked = '', at = house.url, live: waits = true } = look;
-        const context = await newContext(browser, theme, width, height, touch);
+        const { theme = 'light', width = 1280, height = 800, withoutLocks = false, touch = false, clicked = '', at = house.url, browser: other, live: waits = true } = look;
+        const context = await newContext(other ?? browser, theme, width, height, touch);
         opened.push(context);
         watch(context, [at, clicked], strangers, broken);
         // As on plain http off loopback, where the browser offers no Web Locks.

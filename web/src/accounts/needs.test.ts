@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { WhoAmI } from '../api/types';
 import { ApiError } from '../errors/error';
-import { needAfter, needOf, passwordTrouble } from './needs';
+import { endsDoubt, isOfDoubt, needAfter, needOf, passwordTrouble } from './needs';
 
 const who = (more: Partial<WhoAmI>): WhoAmI => ({ mode: 'login', caller: null, ownerHere: false, registrationOpen: false, ...more });
 const caller = { kind: 'owner', authorId: 'a', displayName: 'Ada', credential: 'cookie' } as unknown as WhoAmI['caller'];
@@ -19,6 +19,17 @@ test('a refusal says when one is signed out, and most say nothing about it', () 
   expect(refused('SETUP_REQUIRED')).toBe('first-account');
   expect(refused('PASSWORD_CHANGE_REQUIRED')).toBe('new-password');
   for (const code of ['INVALID_CREDENTIALS', 'NOT_THE_OWNER', 'OWNER_ONLY', 'UNREACHABLE']) expect(refused(code)).toBeNull();
+});
+
+test('doubt ends with any answer but a refusal for it, and not while nobody answers', () => {
+  const refused = (code: string, status: number) => new ApiError(code, '', '', status);
+  expect(isOfDoubt(refused('CALLER_IN_DOUBT', 401))).toBe(true);
+  expect(isOfDoubt(refused('AUTH_REQUIRED', 401))).toBe(false);
+  expect(endsDoubt(null)).toBe(true);
+  expect(endsDoubt(refused('AUTH_REQUIRED', 401))).toBe(true);
+  expect(endsDoubt(refused('CALLER_IN_DOUBT', 401))).toBe(false);
+  expect(endsDoubt(refused('SHUTTING_DOWN', 503))).toBe(false);
+  expect(endsDoubt(ApiError.unreachable())).toBe(false);
 });
 
 test('a password has 12 to 256 characters, typed twice', () => {

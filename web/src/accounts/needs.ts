@@ -26,6 +26,13 @@ export function needAfter({ code }: ApiError): Need | null {
   }
 }
 
+/** Whether it was refused because the server cannot tell whose this browser is. */
+export const isOfDoubt = ({ code }: ApiError): boolean => code === 'CALLER_IN_DOUBT';
+
+/** Whether an answer says that the doubt is over; null stands for one that refused nothing. */
+export const endsDoubt = (refusal: ApiError | null): boolean =>
+  refusal === null || (!isOfDoubt(refusal) && refusal.status >= 400 && refusal.status < 500);
+
 /** A password's bounds, in characters. Source: contract 1.4. */
 export const PASSWORD_MIN = 12;
 export const PASSWORD_MAX = 256;

@@ -55,6 +55,12 @@ function refusal(status: number, requestId: string, error: unknown): ApiError {
   return refused;
 }
 
+/** Tells of a refusal that a reader of its own got, such as that of the stream. */
+export async function tellRefusal(response: Response): Promise<void> {
+  const body: unknown = await response.json().catch(() => undefined);
+  refusal(response.status, response.headers.get('x-request-id') ?? '', body);
+}
+
 /**
  * Sends files and says how far it is, 0 to 1, which `fetch` cannot.
  * An abort by `signal` ends it as unreachable.
@@ -200,6 +206,12 @@ export const api = {
     invite: (email: string, displayName: string) => changed(http.POST('/api/auth/accounts', { body: { email, displayName } })),
     remove: async (id: string): Promise<void> => {
       await changed(http.DELETE('/api/auth/accounts/{id}', { params: { path: { id } } }));
+    },
+  },
+
+  trustedBrowsers: {
+    forget: async (): Promise<void> => {
+      await changed(http.DELETE('/api/auth/open'));
     },
   },
 

@@ -10,6 +10,7 @@ const texts: Record<string, string> = {
 
   AUTH_REQUIRED: 'You are not signed in. Sign in and try again.',
   NOT_THE_OWNER: 'The program asking does not run as the user who owns this server.',
+  CALLER_IN_DOUBT: 'guildhall cannot tell whether this browser is yours or an agent’s. Run `guildhall open` in a terminal of your own.',
   AGENT_IDENTITY_UNVERIFIED: "The agent's token is unknown, revoked or expired. Restart the agent or mint a new one.",
   HOST_NOT_ALLOWED:
     'This address is not on the list of names for this server. Add it under Settings, Network, on the computer itself.',

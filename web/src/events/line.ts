@@ -1,5 +1,6 @@
 /** One connection to the stream, by SSE or WebSocket; it ends once and does not come back by itself. */
 
+import { tellRefusal } from '../api/client';
 import { frameFromMessage, SseParser, type Frame } from './frames';
 
 export type Listener = {
@@ -58,6 +59,7 @@ export const openSse: OpenLine = (after, logId, listener) => {
       cache: 'no-store',
       signal: abort.signal,
     });
+    if (!response.ok) await tellRefusal(response);
     if (!response.ok || !response.body) return Number(response.headers.get('retry-after') ?? 0);
     const parser = new SseParser();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

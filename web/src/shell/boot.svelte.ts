@@ -44,7 +44,8 @@ class Boot {
       const [who, health] = await Promise.all([api.whoami(), api.health()]);
       session.take(who.body);
       this.version = health.body.version;
-      if (session.need !== '') return;
+      if (who.body.caller === null) await session.learnWhy();
+      if (session.need !== '' || session.inDoubt) return;
       await Promise.all([authors.load(), rooms.load(), agents.load()]);
       this.#listen(health.body.logId);
       // Each says itself what became of it; the rest of the page does not wait for it.
