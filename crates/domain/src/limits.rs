@@ -317,6 +317,8 @@ pub const COMMANDS_REPORTED_MAX: usize = 500;
 pub const COMMAND_FILES_MAX: usize = 2_000;
 /// Bytes of one command file.
 pub const COMMAND_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Bytes of a command file's front matter that are read as YAML.
+pub const COMMAND_FRONT_MATTER_BYTES_MAX: usize = 8 << 10;
 /// Folders beneath each other that are searched for commands.
 pub const COMMAND_DEPTH_MAX: usize = 8;
 /// Characters of a command's body that stand for a description it lacks.

@@ -1,5 +1,5 @@
 //! Command files on disk: which there are, and what they say. Source: contract 3.9.
-//! What their text means is `domain::commands`; the one place that knows YAML.
+//! What their text means is `domain::commands`.
 
 use std::{
     collections::HashSet,
@@ -11,8 +11,12 @@ use guildhall_domain::{
     commands::{CommandFile, CommandListing, CommandWarning, SlashCommand, merged},
     limits,
 };
+use serde_json::Value;
 
-use crate::confined::{Entry, Kind, beneath::Beneath};
+use crate::{
+    confined::{Entry, Kind, beneath::Beneath},
+    yaml::{self, Extent},
+};
 
 /// How a folder of commands is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -347,13 +351,18 @@ fn read<'a>(root: &Beneath, place: &'a Place) -> Reading<'a> {
     };
     let file = CommandFile::parse(&text);
     let yaml = match file.front {
-        Some(_) => serde_yaml_ng::from_str(&file.yaml()).ok(),
-        None => Some(serde_json::Value::Null),
+        Some(_) => front_matter(&file.yaml()),
+        None => Some(Value::Null),
     };
     let warning = yaml.is_none().then(|| {
-        "the front matter is no YAML; it is read as plain lines of key and value".to_owned()
+        "the front matter is no plain YAML of at most 8 KiB; it is read as lines of key and value".to_owned()
     });
     reading(file.describe(place.command.clone(), yaml), warning)
+}
+
+fn front_matter(text: &str) -> Option<Value> {
+    let is_short = text.len() <= limits::COMMAND_FRONT_MATTER_BYTES_MAX;
+    is_short.then(|| yaml::read(text.as_bytes(), Extent::FrontMatter).ok())?
 }
 
 fn text(root: &Beneath, path: &Path) -> io::Result<String> {

@@ -152,7 +152,7 @@ fn what_leads_out_or_cannot_be_read_is_left_out_with_a_warning() {
     }
     assert!(!commands.iter().any(|(name, _)| name.contains("secret")));
     let (plain, out) = (
-        "the front matter is no YAML; it is read as plain lines of key and value",
+        "the front matter is no plain YAML of at most 8 KiB; it is read as lines of key and value",
         "leads out of its folder and is left out",
     );
     let warnings = warned(&scanned);

@@ -45,3 +45,4 @@ pub mod transcripts;
 pub mod upstream;
 pub mod users;
 pub mod watching;
+mod yaml;

@@ -75,7 +75,7 @@ async fn a_folder_has_the_commands_of_project_and_user() {
             "lastScanned": "2026-09-21T14:13:20.000Z",
             "warnings": [{
                 "filePath": ".agents/skills/draw/SKILL.md",
-                "message": "the front matter is no YAML; it is read as plain lines of key and value",
+                "message": "the front matter is no plain YAML of at most 8 KiB; it is read as lines of key and value",
             }],
         })
     );
