@@ -28,6 +28,8 @@ pub enum Peer {
     InDoubt {
         /// Whether it is the server's own OS user.
         is_own_user: bool,
+        /// Whether the cookie of a trusted browser settles it.
+        can_be_settled: bool,
     },
     /// This computer, another OS user.
     OtherUser,
@@ -44,6 +46,18 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// Refuses agents, and whoever may be one.
+    pub(crate) fn require_no_agent(self) -> Result<(), Refusal> {
+        match self {
+            Self::OwnUser | Self::OtherUser | Self::Elsewhere => Ok(()),
+            Self::InDoubt { .. } => Err(Refusal::CallerInDoubt),
+            Self::Unanswered => Err(Refusal::NotTheOwner),
+            Self::Agent(_) | Self::Stray | Self::AgentListener(_) => {
+                Err(Refusal::AgentIdentityUnverified)
+            }
+        }
+    }
+
     /// What the kernel's `word` on a connection means for who may be behind it.
     pub fn of(word: PeerWord) -> Self {
         match word {
@@ -53,8 +67,12 @@ impl Peer {
             PeerWord::Browser | PeerWord::Stray => Self::Stray,
             PeerWord::AgentListener(agent) => Self::AgentListener(agent),
             PeerWord::User { uid, .. } if uid == peers::own_uid() => Self::OwnUser,
-            PeerWord::InDoubt { uid } => Self::InDoubt {
+            PeerWord::InDoubt {
+                uid,
+                can_be_settled,
+            } => Self::InDoubt {
                 is_own_user: uid == peers::own_uid(),
+                can_be_settled,
             },
             PeerWord::User { .. } => Self::OtherUser,
             PeerWord::Unknown => Self::Unanswered,
@@ -152,12 +170,13 @@ impl Hall {
     /// The other end of the connection; a trusted browser is in no doubt.
     pub(crate) async fn peer_beyond_doubt(&self, approach: &Approach) -> Result<Peer> {
         match approach.peer {
-            Peer::InDoubt { is_own_user } if self.is_trusted(&approach.trusted).await? => {
-                Ok(match is_own_user {
-                    true => Peer::OwnUser,
-                    false => Peer::OtherUser,
-                })
-            }
+            Peer::InDoubt {
+                is_own_user,
+                can_be_settled: true,
+            } if self.is_trusted(&approach.trusted).await? => Ok(match is_own_user {
+                true => Peer::OwnUser,
+                false => Peer::OtherUser,
+            }),
             peer => Ok(peer),
         }
     }

@@ -14,11 +14,7 @@ use guildhall_domain::{
 use guildhall_store::{accounts, keys as key_rows, sign_ins};
 use guildhall_world::tokens::{self as secrets, Secret};
 
-use crate::{
-    Hall,
-    callers::{Approach, Peer},
-    tries::Place,
-};
+use crate::{Hall, callers::Approach, tries::Place};
 
 /// Somebody who just signed in; without `Debug`, because it holds a secret.
 pub struct SignedIn {
@@ -83,14 +79,7 @@ impl Hall {
     /// # Errors
     /// Those of [`Hall::caller`] for such a connection.
     pub async fn may_sign_in(&self, approach: &Approach) -> Result<()> {
-        match self.peer_beyond_doubt(approach).await? {
-            Peer::OwnUser | Peer::OtherUser | Peer::Elsewhere => Ok(()),
-            Peer::InDoubt { .. } => Err(Refusal::CallerInDoubt.into()),
-            Peer::Unanswered => Err(Refusal::NotTheOwner.into()),
-            Peer::Agent(_) | Peer::Stray | Peer::AgentListener(_) => {
-                Err(Refusal::AgentIdentityUnverified.into())
-            }
-        }
+        Ok(self.peer_beyond_doubt(approach).await?.require_no_agent()?)
     }
 
     /// Opens a sign-in.

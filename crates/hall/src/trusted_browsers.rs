@@ -3,7 +3,7 @@
 //! who is calling is found out as for every other connection.
 //!
 //! Such an address is opened once and counts for some minutes. It is shown to a caller beyond doubt
-//! alone, so no agent can come by one.
+//! alone, and neither it nor the cookie is of use to a process in the tree of an agent.
 
 use guildhall_domain::{
     Moment, Refusal, Result,
@@ -15,7 +15,7 @@ use guildhall_world::tokens::{self, COOKIE_PREFIX, Secret};
 
 use crate::{
     Hall,
-    callers::{self, Shown},
+    callers::{self, Peer, Shown},
 };
 
 /// What makes a browser a trusted one.
@@ -48,8 +48,17 @@ impl Hall {
     /// Uses up such an address; answers what the cookie of the browser is to hold.
     ///
     /// # Errors
-    /// [`Refusal::TokenExpired`] for one that does not count, or does not any more.
-    pub async fn use_open_link(&self, token: &str) -> Result<Secret> {
+    /// [`Refusal::CallerInDoubt`], [`Refusal::NotTheOwner`] or
+    /// [`Refusal::AgentIdentityUnverified`] for a process in the tree of an agent, and whoever may
+    /// be one; [`Refusal::TokenExpired`] for an address that does not count, or does not any more.
+    pub async fn use_open_link(&self, token: &str, peer: Peer) -> Result<Secret> {
+        match peer {
+            Peer::InDoubt {
+                can_be_settled: true,
+                ..
+            } => {}
+            peer => peer.require_no_agent()?,
+        }
         let (link, cookie, now) = (
             tokens::digest(token),
             tokens::mint(COOKIE_PREFIX)?,

@@ -109,21 +109,23 @@ impl Default for Limits {
 pub struct Peer {
     /// The other end's address.
     pub addr: SocketAddr,
-    /// The kernel's word on it, of the connection's first request.
+    /// The kernel's word on it.
     pub word: PeerWord,
 }
 
 impl Peer {
     /// The same for a request that a guildhall sends for somebody else: it is no person of this
-    /// computer, whoever holds the connection.
+    /// computer, whoever holds the connection. Who is in doubt stays so.
     fn behind_a_server(self) -> Self {
         let word = match self.word {
-            PeerWord::User { .. }
-            | PeerWord::InDoubt { .. }
-            | PeerWord::Unknown
-            | PeerWord::NotAsked
-            | PeerWord::Elsewhere => PeerWord::Elsewhere,
-            word @ (PeerWord::Agent(_)
+            PeerWord::User { .. } | PeerWord::NotAsked | PeerWord::Elsewhere => PeerWord::Elsewhere,
+            // What would settle a doubt says nothing of a request that a server sends.
+            PeerWord::InDoubt { uid, .. } => PeerWord::InDoubt {
+                uid,
+                can_be_settled: false,
+            },
+            word @ (PeerWord::Unknown
+            | PeerWord::Agent(_)
             | PeerWord::Browser
             | PeerWord::Stray
             | PeerWord::AgentListener(_)) => word,

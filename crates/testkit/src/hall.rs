@@ -561,7 +561,13 @@ fn script() -> Script {
         .with(IpAddr::V4(OTHER_USER), other)
         .with(IpAddr::V4(STRAY), PeerWord::Stray)
         .with(IpAddr::V4(PAGE), PeerWord::Browser)
-        .with(IpAddr::V4(IN_DOUBT), PeerWord::InDoubt { uid: own_uid() })
+        .with(
+            IpAddr::V4(IN_DOUBT),
+            PeerWord::InDoubt {
+                uid: own_uid(),
+                can_be_settled: true,
+            },
+        )
         .with(IpAddr::V4(UNANSWERED), PeerWord::Unknown)
         .with(IpAddr::V4(ANOTHER_COMPUTER), PeerWord::Elsewhere)
 }

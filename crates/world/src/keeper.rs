@@ -262,12 +262,22 @@ mod imp {
         Ok(())
     }
 
+    /// What it keeps. Dropped before all of it has ended, it ends us by a signal, so that the
+    /// server does not take this for an end by ourselves.
     struct Keeper {
         agent: Pid,
         /// How the agent ended.
         status: Option<WaitStatus>,
         /// Whether no child is left at all, and so nothing below.
         is_alone: bool,
+    }
+
+    impl Drop for Keeper {
+        fn drop(&mut self) {
+            if !self.is_alone {
+                std::process::abort();
+            }
+        }
     }
 
     impl Keeper {
@@ -294,18 +304,21 @@ mod imp {
             } else {
                 command.process_group(0);
             }
-            let child = command.spawn().map_err(not_started)?;
-            // It holds copies of our pipes.
-            drop(command);
-            // Its end must show as the end of the agent's own output.
             let nowhere = File::options().write(true).open("/dev/null");
-            let closed = nowhere.and_then(|file| Ok(rustix::stdio::dup2_stdout(file)?));
-            closed.map_err(failed("letting go of the output"))?;
-            Ok(Self {
+            let nowhere = nowhere.map_err(failed("letting go of the output"))?;
+            let child = command.spawn().map_err(not_started)?;
+            let keeper = Self {
                 agent: Pid::from_child(&child),
                 status: None,
                 is_alone: false,
-            })
+            };
+            // It holds copies of our pipes.
+            drop(command);
+            // Its end must show as the end of the agent's own output.
+            rustix::stdio::dup2_stdout(nowhere)
+                .map_err(io::Error::from)
+                .map_err(failed("letting go of the output"))?;
+            Ok(keeper)
         }
 
         /// Waits for the agent's end, or brings it about, and leaves nothing alive.

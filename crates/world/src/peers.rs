@@ -27,6 +27,8 @@ pub enum PeerWord {
     InDoubt {
         /// The user the socket was made by.
         uid: u32,
+        /// Whether the cookie of a trusted browser settles it.
+        can_be_settled: bool,
     },
     /// A process of this agent's tree holds the socket.
     Agent(AgentId),
@@ -91,6 +93,16 @@ impl Script {
 }
 
 impl Peers {
+    /// Whether another process may hold a connection at its next request: its holder is asked for
+    /// again then.
+    pub fn may_change(&self) -> bool {
+        match self {
+            Self::Kernel(trees) => trees.may_be_open(),
+            Self::AgentListener(peers) => peers.may_change(),
+            Self::Off | Self::Scripted(_) => false,
+        }
+    }
+
     /// Who is behind the connection that `peer` made to our end `local`.
     ///
     /// The answer is of this moment: a caller that acts on it makes sure afterwards that our end
@@ -131,7 +143,10 @@ async fn placed(uid: u32, inode: u64, trees: &ProcessTrees) -> PeerWord {
         Holder::Agent(agent) => PeerWord::Agent(agent),
         Holder::Browser => PeerWord::Browser,
         Holder::Stray => PeerWord::Stray,
-        Holder::InDoubt => PeerWord::InDoubt { uid },
+        Holder::InDoubt { can_be_settled } => PeerWord::InDoubt {
+            uid,
+            can_be_settled,
+        },
         Holder::Outside => PeerWord::User { uid, inode },
         Holder::Nobody => PeerWord::Unknown,
     }

@@ -37,6 +37,20 @@ impl Guest {
         Self(child)
     }
 
+    /// The same in Python.
+    fn python(script: &str) -> Self {
+        let mut child = Command::new("python3")
+            .args(["-c", script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        Self(child)
+    }
+
     fn pid(&self) -> u32 {
         self.0.id()
     }
@@ -168,7 +182,12 @@ fn what_a_stopped_or_killed_keeper_may_have_kept_is_in_doubt() {
     let kept = open(&trees, keeper.pid(), Some(agent(1)));
     let holders = || (holder(&trees, inode), holder(&trees, other));
     assert_eq!(holders(), (Holder::Outside, Holder::Outside));
-    let in_doubt = (Holder::Outside, Holder::InDoubt);
+    let in_doubt = (
+        Holder::Outside,
+        Holder::InDoubt {
+            can_be_settled: true,
+        },
+    );
     signal(&keeper, Signal::STOP);
     wait_until_stopped(&keeper, true);
     assert_eq!(holders(), in_doubt, "stopped");
@@ -228,7 +247,7 @@ fn agents_that_were_not_enclosed_are_known_after_a_restart() {
     drop((first, second));
     assert_eq!(known(&again()), (true, vec![]), "it has ended");
     std::fs::write(scratch.path().join("unenclosed-agents.json"), "{").unwrap();
-    assert_eq!(known(&again()), (true, vec![]), "who knows");
+    assert_eq!(known(&again()), (true, vec![0]), "who knows");
 }
 
 /// Processes as they come and go: what was below a keeper is always taken for it, and what is older
@@ -445,35 +464,108 @@ fn a_child_of_ours_that_is_no_agent_is_a_stray() {
     assert_eq!(holder(&trees, inode(&socket)), Holder::Outside);
 }
 
+/// A socket that no process holds, because it is on its way between two others.
+struct Hidden {
+    inode: u64,
+    _listener: TcpListener,
+    _way: [std::os::unix::net::UnixStream; 2],
+}
+
+impl Hidden {
+    fn new() -> Self {
+        use std::{io::IoSlice, mem::MaybeUninit, os::unix::net::UnixStream};
+
+        use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+        let (socket, listener) = connected();
+        let (near, far) = UnixStream::pair().unwrap();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut hidden = SendAncillaryBuffer::new(&mut space);
+        let descriptors = [socket.as_fd()];
+        assert!(hidden.push(SendAncillaryMessage::ScmRights(&descriptors)));
+        let bytes = [IoSlice::new(b"x")];
+        sendmsg(&near, &bytes, &mut hidden, SendFlags::empty()).unwrap();
+        Self {
+            inode: inode(&socket),
+            _listener: listener,
+            _way: [near, far],
+        }
+    }
+}
+
 /// Needs root, who can look into every process; for others one that cannot be looked into counts
 /// as the possible holder.
 #[test]
 fn a_socket_that_is_hidden_from_the_look_up_is_nobodys() {
-    use std::{io::IoSlice, mem::MaybeUninit, os::unix::net::UnixStream};
-
-    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let (socket, _listener) = connected();
-    let inode = inode(&socket);
-    let (near, _far) = UnixStream::pair().unwrap();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut hidden = SendAncillaryBuffer::new(&mut space);
-    let descriptors = [socket.as_fd()];
-    assert!(hidden.push(SendAncillaryMessage::ScmRights(&descriptors)));
-    sendmsg(
-        &near,
-        &[IoSlice::new(b"x")],
-        &mut hidden,
-        SendFlags::empty(),
-    )
-    .unwrap();
-    drop(socket);
+    let hidden = Hidden::new();
     let keeper = Guest::sleeping(None);
     let trees = ProcessTrees::default();
     let _kept = open(&trees, keeper.pid(), Some(agent(1)));
-    assert_eq!(holder(&trees, inode), Holder::Nobody);
+    assert_eq!(holder(&trees, hidden.inode), Holder::Nobody);
+}
+
+/// What the owner holds is found however much an agent holds; what is found nowhere may be the
+/// agent's, and no word of the owner for a browser says otherwise.
+#[test]
+fn an_agent_with_more_than_can_be_looked_at_leaves_only_what_is_not_found_in_doubt() {
+    let (socket, _listener) = connected();
+    let hidden = Hidden::new();
+    // Every thread of a process shows all of its descriptors.
+    let script = "import os, threading; os.fork() and os.wait(); held = [os.dup(0) for _ in range(1000)]; \
+        wait = threading.Event().wait; \
+        [threading.Thread(target=wait).start() for _ in range(30)]; print(flush=True)";
+    let crowd = Guest::python(script);
+    let trees = ProcessTrees::default();
+    let _kept = open(&trees, crowd.pid(), Some(agent(1)));
+    let holders = trees.search(&BTreeSet::from([inode(&socket), hidden.inode]));
+    assert_eq!(holders[&inode(&socket)], Holder::Outside);
+    let in_doubt = Holder::InDoubt {
+        can_be_settled: false,
+    };
+    assert_eq!(holders[&hidden.inode], in_doubt);
+}
+
+#[test]
+fn a_process_whose_first_thread_has_ended_lives() {
+    let script = "import ctypes, threading; \
+        threading.Thread(target=threading.Event().wait).start(); print(flush=True); \
+        ctypes.CDLL(None).pthread_exit(None)";
+    let guest = Guest::python(script);
+    let stat = format!("/proc/{}/stat", guest.pid());
+    // Its first thread has ended a moment after it said so.
+    while !std::fs::read_to_string(&stat).unwrap().contains(") Z ") {
+        std::thread::yield_now();
+    }
+    assert!(Process::with_number(guest.pid()).unwrap().lives());
+}
+
+/// A process that forks and ends at once, again and again, is between two numbers most of the time.
+#[test]
+fn who_forks_all_the_time_is_not_forgotten() {
+    let script = "import os\nprint(flush=True)\nif os.fork(): os._exit(0)\nos.setsid()\n\
+        while True:\n  if os.fork(): os._exit(0)\n  \
+        if os.getppid() == 0 or os.path.exists(os.environ['STOP']): os._exit(0)";
+    let scratch = crate::scratch::Scratch::new("process-trees-forks");
+    let stop = scratch.path().join("stop");
+    let keeper = Guest::sleeping(None);
+    let trees = ProcessTrees::default();
+    let kept = open(&trees, keeper.pid(), Some(agent(1)));
+    let mut forks = Command::new("python3");
+    let mut first = forks
+        .args(["-c", script])
+        .env("STOP", &stop)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    first.wait().unwrap();
+    kept.is_lost();
+    drop((kept, keeper));
+    let is_lost = (0..100).all(|_| trees.is_one_lost());
+    std::fs::write(&stop, "").unwrap();
+    assert!(is_lost);
 }
 
 #[test]

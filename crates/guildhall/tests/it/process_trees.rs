@@ -155,3 +155,52 @@ async fn the_owner_is_the_owner_while_agents_run() {
     assert_eq!(taken_for(&folder, "outside").1, "loopback");
     t.close().await;
 }
+
+/// A connection is whose process holds it now, not whose held it first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_handed_to_an_agent_is_the_agents() {
+    use std::{
+        io::{IoSlice, Read, Write},
+        mem::MaybeUninit,
+        net::TcpStream,
+        os::{fd::AsFd, unix::net::UnixListener},
+    };
+
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+    let t = open().await;
+    let ada = t.agent("ada").await;
+    let folder = PathBuf::from(t.folder("out"));
+    let way = UnixListener::bind(folder.join("way")).unwrap();
+    let script = r#"exec python3 -c '
+import socket
+way = socket.socket(socket.AF_UNIX)
+way.connect("way")
+_, [handed], _, _ = socket.recv_fds(way, 1, 1)
+line = socket.socket(fileno=handed)
+line.sendall(b"GET /api/auth/whoami HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+answer = b"".join(iter(lambda: line.recv(65536), b""))
+open("handed", "wb").write(answer.split(b"\r\n\r\n", 1)[1])
+' "#;
+    let ended = tokio::spawn(run(shell(&t, Some(&ada), script)));
+    let port = t.port();
+    let hand_on = move || {
+        let (near, _) = way.accept().unwrap();
+        let mut line = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        line.write_all(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .unwrap();
+        // Answered whole in one segment.
+        assert_ne!(line.read(&mut [0; 4_096]).unwrap(), 0);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut handed = SendAncillaryBuffer::new(&mut space);
+        let descriptors = [line.as_fd()];
+        assert!(handed.push(SendAncillaryMessage::ScmRights(&descriptors)));
+        let bytes = [IoSlice::new(b"x")];
+        sendmsg(&near, &bytes, &mut handed, SendFlags::empty()).unwrap();
+    };
+    tokio::task::spawn_blocking(hand_on).await.unwrap();
+    let ended = ended.await.unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.why);
+    let by_process = ("ada".to_owned(), "process".to_owned());
+    assert_eq!(taken_for(&folder, "handed"), by_process);
+    t.close().await;
+}

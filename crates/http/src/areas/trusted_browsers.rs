@@ -1,19 +1,20 @@
 //! Trusted browsers: making the address that `guildhall open` shows, opening it, forgetting all.
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::State,
     http::{HeaderValue, StatusCode, header::LOCATION},
     response::{IntoResponse, Response},
 };
 use guildhall_domain::{Error, Refusal, callers::OwnerInteractive};
-use guildhall_hall::Hall;
+use guildhall_hall::{Hall, callers};
 use guildhall_wire::{errors::ErrorEnvelope, trusted_browsers::OpenLink};
 
 use crate::{
     cookies,
     errors::{ApiError, ApiResult},
     gates::By,
+    listener::Peer,
     path::Path,
     state::State as ServerState,
 };
@@ -55,12 +56,14 @@ const USED: &str = "This address was opened already, or is older than five minut
                     `guildhall open` again.";
 
 /// `GET /api/auth/open/{token}`: sets the cookie of a trusted browser and leads to the page.
-/// Whoever asks needs to be nobody: it is the token that counts, once.
+/// It is the token that counts, once; but not for an agent, nor for who may be one that runs.
 pub async fn open(
     State(state): State<ServerState>,
+    Extension(peer): Extension<Peer>,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let cookie = match state.hall.use_open_link(&token).await {
+    let peer = callers::Peer::of(peer.word);
+    let cookie = match state.hall.use_open_link(&token, peer).await {
         Err(Error::Refusal(refusal @ Refusal::TokenExpired)) => {
             return Err(ApiError::from(refusal).saying(USED));
         }

@@ -30,7 +30,7 @@ pub(super) struct Line {
     pub(super) stream: TcpStream,
     peer: SocketAddr,
     local: SocketAddr,
-    /// The kernel's word, asked once, or until nobody is in doubt.
+    /// The kernel's word, asked once, unless it may change.
     word: OnceLock<PeerWord>,
     // A std mutex: held for a few instructions and never over an await.
     course: Mutex<Course>,
@@ -61,12 +61,13 @@ impl Line {
         self.course.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is at the other end, looked up at the first request.
+    /// Who is at the other end, looked up at the first request, and at each where that may change.
     pub(super) async fn peer(&self, peers: &Peers) -> Peer {
         let word = match self.word.get() {
-            Some(word) => *word,
-            None => match self.look_up(peers).await {
+            Some(word) if !peers.may_change() => *word,
+            _ => match self.look_up(peers).await {
                 word @ PeerWord::InDoubt { .. } => word,
+                word if peers.may_change() => word,
                 word => *self.word.get_or_init(|| word),
             },
         };

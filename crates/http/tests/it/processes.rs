@@ -215,4 +215,17 @@ async fn what_a_guildhall_sends_makes_nobody_the_owner() {
     let key = t.key(&t.owner(), "of another guildhall").await;
     let program = sent(t.nobody()).with("authorization", &format!("Bearer {key}"));
     assert_eq!(who(&program).await["kind"], "owner");
+    // Nor does it settle a doubt, or have it forgotten.
+    let link = t.owner().post("/api/auth/open", json!({})).await.ok(201);
+    let opened = t.in_doubt().get(link["path"].as_str().unwrap()).await;
+    let cookie = opened.header("set-cookie").to_owned();
+    let cookie = cookie.split(';').next().unwrap();
+    let bearer = format!("Bearer {key}");
+    for (name, value) in [("cookie", cookie), ("authorization", &bearer)] {
+        let hidden = sent(t.in_doubt()).with(name, value);
+        hidden
+            .get("/api/rooms")
+            .await
+            .refused(401, "CALLER_IN_DOUBT");
+    }
 }

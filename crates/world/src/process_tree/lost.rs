@@ -50,6 +50,14 @@ impl Entered {
         }
     }
 
+    /// Any keeper there may have been.
+    pub(super) fn unknown() -> Self {
+        Self {
+            process: Process { pid: 0, start: 0 },
+            above: Vec::new(),
+        }
+    }
+
     /// Whether a process may once have been below this keeper.
     ///
     /// One that was is now below a process that was above the keeper, or is so itself, by way of
@@ -79,7 +87,7 @@ impl Lost {
             stat.is_some_and(|stat| stat.state != State::Ended)
                 && !is_known(process)
                 && self.keeper.may_have_kept(table, process)
-                && process.user() == Some(own)
+                && process.may_act_as(own)
         })
     }
 }

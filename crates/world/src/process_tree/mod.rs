@@ -71,10 +71,21 @@ pub enum Holder {
     Outside,
     /// It may be an agent's: a process that cannot be looked into, one that a killed keeper may
     /// have kept, or one among more than can be searched.
-    InDoubt,
+    InDoubt {
+        /// Whether the owner's word for a browser settles it: not where it may just as well be a
+        /// process in the tree of an agent that runs.
+        can_be_settled: bool,
+    },
     /// No process at all, though each can be looked into: the socket is hidden, such as on its
     /// way from one process to another.
     Nobody,
+}
+
+impl Holder {
+    /// Nobody could look.
+    const LOST: Self = Self::InDoubt {
+        can_be_settled: false,
+    };
 }
 
 /// A keeper that was entered.
@@ -182,7 +193,7 @@ impl ProcessTrees {
             Ok(Some(record)) => (true, record.keepers),
             Err(error) => {
                 tracing::warn!(%error, "which agents ran without an enclosure cannot be read");
-                (true, Vec::new())
+                (true, vec![Entered::unknown()])
             }
         };
         let lost = keepers
@@ -311,7 +322,8 @@ impl ProcessTrees {
         if lost.is_empty() {
             return;
         }
-        let Some(table) = Table::read(usize::MAX) else {
+        // What forks all the time may be missed by every reading of the table.
+        let Some(table) = Table::read(search::PROCESSES_MAX).filter(Table::is_settled) else {
             return;
         };
         let root = std::process::id();
@@ -362,7 +374,13 @@ impl ProcessTrees {
                 *self.questions() = Questions::default();
             }
         }
-        answered.await.unwrap_or(Holder::InDoubt)
+        answered.await.unwrap_or(Holder::LOST)
+    }
+
+    /// Whether who holds a socket may change from one request to the next: an agent that can
+    /// connect may hand its sockets on, and take them back.
+    pub fn may_be_open(&self) -> bool {
+        self.search_known().may_be_hidden()
     }
 
     /// Whether there is nobody who could be an agent.
@@ -400,7 +418,7 @@ impl ProcessTrees {
             for (inode, answer) in asked {
                 let holder = holders.get(&inode).copied();
                 // An error means that the connection ended meanwhile.
-                let _ = answer.send(holder.unwrap_or(Holder::InDoubt));
+                let _ = answer.send(holder.unwrap_or(Holder::LOST));
             }
         }
     }

@@ -41,9 +41,17 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// That of a process; `None` where there is none.
+    /// That of a process; `None` where there is none. One whose first thread has ended runs while
+    /// another does.
     pub(super) fn of(pid: u32) -> Option<Self> {
-        Self::read(Path::new(&format!("/proc/{pid}/stat")))
+        let stat = Self::read(Path::new(&format!("/proc/{pid}/stat")))?;
+        match stat.state {
+            State::Ended if has_running_thread(pid) => Some(Self {
+                state: State::Running,
+                ..stat
+            }),
+            _ => Some(stat),
+        }
     }
 
     fn read(file: &Path) -> Option<Self> {
@@ -89,11 +97,16 @@ impl Process {
         name.trim().to_owned()
     }
 
-    /// Its effective user.
-    pub(super) fn user(self) -> Option<u32> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
-        let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-        users.split_ascii_whitespace().nth(1)?.parse().ok()
+    /// Whether it may act as this user: now, or as its real or saved one. So may one that cannot be
+    /// asked.
+    pub(super) fn may_act_as(self, user: u32) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok();
+        let users = status.as_deref().and_then(|status| {
+            let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+            let users = line.split_ascii_whitespace().map(str::parse::<u32>);
+            users.collect::<Result<Vec<_>, _>>().ok()
+        });
+        users.is_none_or(|users| users.contains(&user))
     }
 
     /// Whether it was started with exactly this entry (`NAME=value`) in its environment; one that
@@ -165,6 +178,21 @@ pub(crate) fn has_ended(descriptors: &Path) -> bool {
     stat.is_some_and(|stat| stat.state == State::Ended)
 }
 
+/// Whether a thread of this process has not ended.
+fn has_running_thread(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    threads.into_iter().flatten().flatten().any(|thread| {
+        let stat = Stat::read(&thread.path().join("stat"));
+        stat.is_some_and(|stat| stat.state != State::Ended)
+    })
+}
+
+/// The number that a process or thread was given last (`proc_loadavg(5)`).
+fn last_number() -> Option<u32> {
+    let load = fs::read_to_string("/proc/loadavg").ok()?;
+    load.split_ascii_whitespace().nth(4)?.parse().ok()
+}
+
 /// The numbers of all processes.
 fn numbers() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -176,21 +204,29 @@ fn numbers() -> impl Iterator<Item = u32> {
 pub(super) struct Table {
     stats: BTreeMap<u32, Stat>,
     children: BTreeMap<u32, Vec<u32>>,
+    /// Whether no process began or ended while it was read, so that none was missed.
+    is_settled: bool,
 }
 
 impl Table {
     /// All processes; `None` when there are more than `max`.
     pub(super) fn read(max: usize) -> Option<Self> {
-        let mut table = Self::default();
+        let before = last_number();
+        let mut table = Self {
+            is_settled: before.is_some(),
+            ..Self::default()
+        };
         for (at, pid) in numbers().enumerate() {
             if at >= max {
                 return None;
             }
-            // One that ended meanwhile is no process any more.
-            if let Some(stat) = Stat::of(pid) {
-                table.add(pid, stat);
+            match Stat::of(pid) {
+                Some(stat) => table.add(pid, stat),
+                // One that ended meanwhile is no process any more, but may have left a child.
+                None => table.is_settled = false,
             }
         }
+        table.is_settled &= last_number() == before;
         Some(table)
     }
 
@@ -201,6 +237,10 @@ impl Table {
 
     pub(super) fn len(&self) -> usize {
         self.stats.len()
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_settled
     }
 
     pub(super) fn processes(&self) -> impl Iterator<Item = Process> {

@@ -18,7 +18,7 @@ use crate::peers::own_uid;
 /// How often a tree that changes while it is read is read again.
 const ROUNDS_MAX: usize = 16;
 /// How many processes are read from `/proc`, in all rounds together.
-const PROCESSES_MAX: usize = 12_000;
+pub(super) const PROCESSES_MAX: usize = 6_000;
 /// What a search may spend on the processes of agents, which decide how many descriptors they
 /// have: some 20 ms.
 const AGENTS: Budget = Budget {
@@ -44,7 +44,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Whether a process that is not enclosed may hold a socket and hide it.
-    fn may_be_hidden(&self) -> bool {
+    pub(super) fn may_be_hidden(&self) -> bool {
         self.was_open || !self.lost.is_empty() || self.keepers.values().any(|it| !it.is_enclosed)
     }
 }
@@ -191,10 +191,20 @@ struct Inside {
     table: Table,
     below: BTreeMap<Process, (Holder, bool)>,
     holders: BTreeMap<u64, Holder>,
+    /// Processes that a lost keeper kept, or may have kept.
+    suspects: BTreeMap<Process, (Holder, bool)>,
     /// Those that could not be looked into, of whoever is not enclosed or may have been an agent.
     unreadable: BTreeSet<Process>,
     /// Whether all was looked at.
     is_whole: bool,
+}
+
+impl Inside {
+    /// Whether no agent that runs can hold a socket which was not found.
+    fn is_clear_of_agents(&self) -> bool {
+        let is_in_tree = |process: &Process| self.below.contains_key(process);
+        self.is_whole && !self.unreadable.iter().any(is_in_tree)
+    }
 }
 
 /// Says who holds each of these sockets.
@@ -215,13 +225,6 @@ pub(super) fn search(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Found 
         found.holders.extend(outside);
         return found;
     }
-    let is_clear = inside.is_whole && inside.unreadable.is_empty();
-    if !is_clear {
-        found.suspects.extend(&inside.unreadable);
-        let in_doubt = left.into_iter().map(|inode| (inode, Holder::InDoubt));
-        found.holders.extend(in_doubt);
-        return found;
-    }
     outside(known, root, &inside, left, &mut found);
     found
 }
@@ -240,9 +243,9 @@ fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
         };
         processes_left = processes_left.saturating_sub(table.len());
         inside.below = below(&table, root, &known.keepers);
-        let suspects = suspects(known, root, &table, &inside.below);
+        inside.suspects = suspects(known, root, &table, &inside.below);
         let mut is_settled = true;
-        for (process, (holder, is_enclosed)) in inside.below.iter().chain(&suspects) {
+        for (process, (holder, is_enclosed)) in inside.below.iter().chain(&inside.suspects) {
             if !looked_at.insert(*process) {
                 continue;
             }
@@ -276,7 +279,7 @@ fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
         if is_settled {
             // Who ended since cannot hold anything.
             let is_there = |process: &Process| {
-                inside.below.contains_key(process) || suspects.contains_key(process)
+                inside.below.contains_key(process) || inside.suspects.contains_key(process)
             };
             unreadable.retain(is_there);
             inside.unreadable = unreadable;
@@ -316,11 +319,13 @@ fn suspects(
                 let may_be_kept = |process: &Process| {
                     is_outside(process)
                         && lost.keeper.may_have_kept(table, *process)
-                        && process.user() == Some(own)
+                        && process.may_act_as(own)
                 };
                 for process in table.processes().filter(may_be_kept) {
-                    let holder = (Holder::InDoubt, false);
-                    suspects.entry(process).or_insert(holder);
+                    let holder = Holder::InDoubt {
+                        can_be_settled: true,
+                    };
+                    suspects.entry(process).or_insert((holder, false));
                 }
             }
         }
@@ -334,6 +339,7 @@ fn outside(known: &Known, root: u32, inside: &Inside, mut left: BTreeSet<u64>, f
     let is_outside = |process: &Process| {
         let stat = table.stat(process.pid);
         !inside.below.contains_key(process)
+            && !inside.suspects.contains_key(process)
             && !known.keepers.contains_key(&process.pid)
             && stat.is_some_and(|stat| stat.state != State::Ended)
     };
@@ -376,13 +382,17 @@ fn outside(known: &Known, root: u32, inside: &Inside, mut left: BTreeSet<u64>, f
         }
     }
     let own = own_uid();
-    unreadable.retain(|process| process.user() == Some(own));
-    let holder = match unreadable.is_empty() && !spending.is_over {
-        true => Holder::Nobody,
-        false if known.was_open => Holder::InDoubt,
-        false => Holder::Outside,
+    unreadable.retain(|process| process.may_act_as(own));
+    let is_all_seen = unreadable.is_empty() && !spending.is_over;
+    let holder = match inside.is_whole && inside.unreadable.is_empty() {
+        true if is_all_seen => Holder::Nobody,
+        true if !known.was_open => Holder::Outside,
+        _ => Holder::InDoubt {
+            can_be_settled: inside.is_clear_of_agents(),
+        },
     };
-    if holder == Holder::InDoubt && !left.is_empty() {
+    if matches!(holder, Holder::InDoubt { .. }) && !left.is_empty() {
+        found.suspects.extend(&inside.unreadable);
         found.suspects.extend(unreadable);
     }
     found
