@@ -115,15 +115,14 @@ pub struct Peer {
 
 impl Peer {
     /// The same for a request that a guildhall sends for somebody else: it is no person of this
-    /// computer, whoever holds the connection. Who is in doubt stays so.
+    /// computer, whoever holds the connection.
+    ///
+    /// Anybody can send the mark, so it must give nobody more than they have without it: a
+    /// connection in doubt stays nobody's, also for a trusted browser's cookie.
     fn behind_a_server(self) -> Self {
         let word = match self.word {
             PeerWord::User { .. } | PeerWord::NotAsked | PeerWord::Elsewhere => PeerWord::Elsewhere,
-            // What would settle a doubt says nothing of a request that a server sends.
-            PeerWord::InDoubt { uid, .. } => PeerWord::InDoubt {
-                uid,
-                can_be_settled: false,
-            },
+            PeerWord::InDoubt { .. } => PeerWord::Unknown,
             word @ (PeerWord::Unknown
             | PeerWord::Agent(_)
             | PeerWord::Browser

@@ -215,17 +215,27 @@ async fn what_a_guildhall_sends_makes_nobody_the_owner() {
     let key = t.key(&t.owner(), "of another guildhall").await;
     let program = sent(t.nobody()).with("authorization", &format!("Bearer {key}"));
     assert_eq!(who(&program).await["kind"], "owner");
-    // Nor does it settle a doubt, or have it forgotten.
+}
+
+/// The mark is a header that anybody can send: who is nobody without it is nobody with it.
+#[tokio::test]
+async fn the_mark_of_a_server_makes_nobody_somebody() {
+    let t = TestHall::open().await;
+    let (ada, key) = (t.agent("ada").await, t.key(&t.owner(), "stolen").await);
+    let key = format!("Bearer {key}");
     let link = t.owner().post("/api/auth/open", json!({})).await.ok(201);
     let opened = t.in_doubt().get(link["path"].as_str().unwrap()).await;
-    let cookie = opened.header("set-cookie").to_owned();
-    let cookie = cookie.split(';').next().unwrap();
-    let bearer = format!("Bearer {key}");
-    for (name, value) in [("cookie", cookie), ("authorization", &bearer)] {
-        let hidden = sent(t.in_doubt()).with(name, value);
-        hidden
-            .get("/api/rooms")
-            .await
-            .refused(401, "CALLER_IN_DOUBT");
+    let trusted = opened.header("set-cookie").split(';').next().unwrap();
+    for nobody in [t.in_doubt(), t.nobody_knows()] {
+        let marked = nobody.with("guildhall-outgoing", "1");
+        for shown in [
+            marked.clone(),
+            marked.clone().with("authorization", &key),
+            marked.clone().with("cookie", trusted),
+            marked.showing(ada.token()),
+        ] {
+            assert_eq!(who(&shown).await, Value::Null);
+            shown.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");
+        }
     }
 }
