@@ -128,9 +128,21 @@ struct Orphan(Process);
 
 impl Orphan {
     fn holding(socket: &TcpStream) -> Self {
-        let script = "exec 3<&0; setsid sh -c 'echo $$; exec sleep 600' <&3 3<&- & exit";
+        Self::started_by(socket, "sh -c 'echo $$; exec sleep 600' <&3 3<&-")
+    }
+
+    /// The same in a process namespace of its own.
+    fn in_a_namespace(socket: &TcpStream) -> Self {
+        let command = "unshare --user --map-root-user --pid sh -c \
+            'sleep 600 <&3 3<&- > /dev/null & exec 3<&-; echo $!; wait' < /dev/null";
+        Self::started_by(socket, command)
+    }
+
+    /// That of which a command tells the number; the command has the socket as its descriptor 3.
+    fn started_by(socket: &TcpStream, command: &str) -> Self {
+        let script = format!("exec 3<&0; setsid {command} & exit");
         let mut parent = Command::new("sh")
-            .args(["-c", script])
+            .args(["-c", &script])
             .stdin(Stdio::from(socket.as_fd().try_clone_to_owned().unwrap()))
             .stdout(Stdio::piped())
             .spawn()
@@ -204,6 +216,22 @@ fn what_a_stopped_or_killed_keeper_may_have_kept_is_in_doubt() {
     drop(kept);
     assert_eq!(holders(), in_doubt, "lost");
     drop(younger);
+}
+
+/// Needs user namespaces.
+#[test]
+fn who_holds_a_socket_in_another_process_namespace_may_have_left_a_tree() {
+    let (socket, _listener) = connected();
+    let _holder = Orphan::in_a_namespace(&socket);
+    let inode = inode(&socket);
+    drop(socket);
+    let keeper = Guest::sleeping(None);
+    let trees = ProcessTrees::default();
+    let enclosed = trees.enter(keeper.pid(), Some(agent(1)), true, None);
+    assert_eq!(holder(&trees, inode), Holder::Outside, "no agent could");
+    drop(enclosed.unwrap());
+    let _kept = open(&trees, keeper.pid(), Some(agent(1)));
+    assert_eq!(holder(&trees, inode), Holder::InDoubt);
 }
 
 #[test]

@@ -100,13 +100,21 @@ impl Process {
     /// Whether it may act as this user: now, or as its real or saved one. So may one that cannot be
     /// asked.
     pub(super) fn may_act_as(self, user: u32) -> bool {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok();
-        let users = status.as_deref().and_then(|status| {
-            let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+        let users = status_line(&self.pid.to_string(), "Uid:").and_then(|line| {
             let users = line.split_ascii_whitespace().map(str::parse::<u32>);
             users.collect::<Result<Vec<_>, _>>().ok()
         });
         users.is_none_or(|users| users.contains(&user))
+    }
+
+    /// Whether its process namespace is ours: one in a namespace below has a number in that, too.
+    pub(super) fn is_in_our_namespace(self) -> bool {
+        let numbers = |process: &str| {
+            let line = status_line(process, "NSpid:")?;
+            Some(line.split_ascii_whitespace().count())
+        };
+        let of_process = numbers(&self.pid.to_string());
+        of_process.is_some() && of_process == numbers("self")
     }
 
     /// Whether it was started with exactly this entry (`NAME=value`) in its environment; one that
@@ -129,6 +137,13 @@ impl Process {
         let threads = fs::read_dir(format!("/proc/{}/task", self.pid))?;
         Ok(threads.flatten().map(|thread| thread.path().join("fd")))
     }
+}
+
+/// What stands behind a name in the file `status` of a process.
+fn status_line(process: &str, name: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.map(str::to_owned)
 }
 
 /// The sockets in a list of descriptors, by their inodes.

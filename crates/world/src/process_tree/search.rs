@@ -367,10 +367,22 @@ fn outside(known: &Known, root: u32, inside: &Inside, mut left: BTreeSet<u64>, f
                 break;
             }
             let mut note = |inode| {
-                if left.remove(&inode) {
-                    found.holders.insert(inode, Holder::Outside);
-                    found.people.insert(*process);
+                if !left.contains(&inode) {
+                    return;
                 }
+                // Whoever enters the process namespace of a program outside becomes a child of
+                // its first process when the own parent ends, and so leaves every tree.
+                if known.was_open && !process.is_in_our_namespace() {
+                    found.suspects.insert(*process);
+                    let holder = Holder::InDoubt {
+                        can_be_settled: true,
+                    };
+                    found.holders.insert(inode, holder);
+                } else {
+                    found.people.insert(*process);
+                    found.holders.insert(inode, Holder::Outside);
+                }
+                left.remove(&inode);
             };
             let looked = match is_every_thread {
                 true => look_into_threads(*process, &mut spending, &mut note),
