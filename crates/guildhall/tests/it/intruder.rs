@@ -3,6 +3,11 @@
 //!
 //! What it shall do stands in `orders.json` in its folder, what became of it in `found.json`.
 
+mod amid;
+mod sockets;
+
+pub(crate) use self::{amid::Amid, sockets::SocketKind};
+
 use std::{
     env, fs,
     io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Write},
@@ -14,9 +19,12 @@ use std::{
     },
     path::Path,
     process::{Command, Stdio},
+    sync::Barrier,
     thread,
     time::{Duration, Instant},
 };
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -25,6 +33,8 @@ use rustix::net::{
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The status of a request whose sender reads no answer.
+pub(crate) const UNREAD: u16 = 499;
 /// Which part of it a process is.
 const ROLE: &str = "INTRUDER_ROLE";
 const ORDERS: &str = "orders.json";
@@ -51,6 +61,27 @@ pub(crate) enum Way {
     Orphaned,
     /// Through a grandchild that passes bytes on.
     Relayed,
+    /// While something is so with the process, with these lines.
+    While(Amid, &'static [&'static str]),
+    /// By a thread whose descriptors no other thread has.
+    OwnDescriptors,
+    /// On a connection that only a stopped process holds.
+    HeldByStopped,
+    /// With nobody left at the other end when the server reads the request.
+    Ended,
+    /// Each request on a connection of its own, all at one moment.
+    Together,
+    /// By a process in a user, a process and a mount namespace of its own.
+    InNamespaces,
+    /// By an orphan in the user and the process namespace of a program of the owner's, whose first
+    /// process becomes its parent.
+    InNamespacesOfTheOwner,
+    /// On such a connection.
+    Connects(SocketKind),
+    /// In the first packet of a connection (TCP Fast Open).
+    FirstPacket,
+    /// With these lines behind a body in chunks.
+    Trailing(&'static [&'static str]),
     /// Through the command line with these variables: `{own}` and the like stand for values.
     CommandLine(&'static [(&'static str, &'static str)]),
 }
@@ -72,11 +103,13 @@ pub(crate) fn instruct(folder: &Path, orders: &Value) {
     fs::write(folder.join(ORDERS), orders.to_string()).unwrap();
 }
 
-/// What the intruder's last way came to: `[{request, status, said}]`; status 0 is no connection.
-pub(crate) fn found(folder: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(folder.join(FOUND)).expect("the intruder came to its end");
+/// What the intruder's last way came to: `[{request, status, said, cannot}]`; status 0 is no
+/// connection, and `cannot` why this computer is unable to try it;
+/// `None` where it did not come to its end.
+pub(crate) fn found(folder: &Path) -> Option<Vec<Value>> {
+    let text = fs::read_to_string(folder.join(FOUND)).ok()?;
     fs::remove_file(folder.join(FOUND)).unwrap();
-    serde_json::from_str(&text).unwrap()
+    Some(serde_json::from_str(&text).unwrap())
 }
 
 #[test]
@@ -98,6 +131,12 @@ fn intruder() {
             let (status, said) = exchange(&inherited(), &request).unwrap_or_default();
             say(&format!("HANDED {status} {said}"));
         }
+        "held" => {
+            let answer = read_answer(&mut BufReader::new(inherited()));
+            let (status, said) = answer.unwrap_or_default();
+            say(&format!("HANDED {status} {said}"));
+        }
+        "plain" => orders.tell(|orders, at| orders.plain(at, &[])),
         "parent" => {
             #[expect(clippy::zombie_processes, reason = "its end makes its child an orphan")]
             this("orphan", &[&std::process::id().to_string()], true)
@@ -128,6 +167,32 @@ fn this(role: &str, rest: &[&str], is_bare: bool) -> Command {
     command
 }
 
+/// So that who waits for it finds it whole.
+fn write_down(all: &[Value]) {
+    fs::write("part", json!(all).to_string()).unwrap();
+    fs::rename("part", FOUND).unwrap();
+}
+
+/// The same by way of a program that starts others.
+fn this_by(program: &str, options: &[&str], role: &str) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(options)
+        .arg(env::current_exe().unwrap())
+        .args(ARGUMENTS)
+        .env(ROLE, role)
+        .stdin(Stdio::null());
+    command
+}
+
+/// What a child was answered on a connection that it was handed.
+fn handed(output: &[u8]) -> Answer {
+    let text = String::from_utf8_lossy(output);
+    let line = text.lines().find_map(|line| line.strip_prefix("HANDED "));
+    let (status, said) = line.unwrap().split_once(' ').unwrap();
+    (status.parse().unwrap(), said.to_owned())
+}
+
 struct Orders(Value);
 
 type Answer = (u16, String);
@@ -141,12 +206,22 @@ impl Orders {
         self.0[name].as_str().unwrap()
     }
 
+    fn number(&self, name: &str) -> u16 {
+        self.text(name).parse().unwrap()
+    }
+
+    fn connect(&self) -> io::Result<TcpStream> {
+        TcpStream::connect(self.address())
+    }
+
     fn address(&self) -> String {
         format!("127.0.0.1:{}", self.text("port"))
     }
 
     fn filled(&self, text: &str) -> String {
-        let known = ["port", "own", "other", "key", "local", "data", "url"];
+        let known = [
+            "port", "own", "other", "key", "local", "data", "url", "trusted",
+        ];
         known.iter().fold(text.to_owned(), |text, name| {
             text.replace(&format!("{{{name}}}"), self.text(name))
         })
@@ -185,28 +260,44 @@ impl Orders {
     }
 
     fn plain(&self, at: usize, lines: &[&str]) -> io::Result<Answer> {
-        exchange(
-            &TcpStream::connect(self.address())?,
-            &self.request(at, lines),
-        )
+        exchange(&self.connect()?, &self.request(at, lines))
     }
 
     /// Tries every request and writes down what came of it.
     fn tell(&self, mut by: impl FnMut(&Self, usize) -> io::Result<Answer>) {
         let mut all = Vec::new();
         for (at, request) in self.requests().iter().enumerate() {
-            let (status, said) = by(self, at).unwrap_or_else(|error| (0, error.to_string()));
-            all.push(json!({"request": request["name"], "status": status, "said": said}));
+            let mut one = json!({"request": request["name"], "status": 0});
+            match by(self, at) {
+                Ok((status, said)) => (one["status"], one["said"]) = (json!(status), json!(said)),
+                Err(error) => {
+                    one["said"] = json!(error.to_string());
+                    if error.kind() == io::ErrorKind::Unsupported {
+                        one["cannot"] = one["said"].clone();
+                    }
+                }
+            }
+            all.push(one);
         }
-        fs::write("part", Value::Array(all).to_string()).unwrap();
-        fs::rename("part", FOUND).unwrap();
+        write_down(&all);
+    }
+
+    /// Writes down why none can be tried.
+    fn tell_why_not(&self, why: &str) {
+        let requests = self.requests().iter();
+        let all = requests.map(
+            |request| json!({"request": request["name"], "status": 0, "said": why, "cannot": why}),
+        );
+        write_down(&all.collect::<Vec<_>>());
     }
 
     fn go(&self, way: Way) {
         match way {
             Way::Shows(lines) => {
                 let mut kept = None;
-                self.tell(|orders, at| orders.on_one(&mut kept, &orders.request(at, lines)));
+                self.tell(|orders, at| {
+                    on_one(&mut kept, || orders.connect(), &orders.request(at, lines))
+                });
             }
             Way::WholeAddress => self.tell(|orders, at| orders.plain(at, &["WHOLE"])),
             Way::At(address) => self.tell(|orders, at| {
@@ -224,17 +315,29 @@ impl Orders {
                 wait_until(|| Path::new(FOUND).exists());
             }
             Way::Relayed => self.relayed(),
+            Way::While(amid, lines) => self.during(amid, lines),
+            Way::OwnDescriptors => self.on_own_descriptors(),
+            Way::HeldByStopped => self.tell(Self::held_by_stopped),
+            Way::Ended => self.tell(Self::ended),
+            Way::Together => self.together(),
+            Way::InNamespaces => self.in_namespaces(),
+            Way::InNamespacesOfTheOwner => self.in_namespaces_of_the_owner(),
+            Way::Connects(kind) => {
+                let mut kept = None;
+                self.tell(|orders, at| {
+                    let connect = || kind.connect(orders.number("port"));
+                    on_one(&mut kept, connect, &orders.request(at, &[]))
+                });
+            }
+            Way::FirstPacket => self.tell(|orders, at| {
+                let socket = sockets::fast_open(orders.number("port"), &orders.request(at, &[]))?;
+                read_answer(&mut BufReader::new(socket))
+            }),
+            Way::Trailing(lines) => {
+                self.tell(|orders, at| exchange(&orders.connect()?, &orders.trailing(at, lines)));
+            }
             Way::CommandLine(variables) => self.command_line(variables),
         }
-    }
-
-    /// Uses a connection again, and makes a new one where the server ended it.
-    fn on_one(&self, kept: &mut Option<TcpStream>, request: &str) -> io::Result<Answer> {
-        if let Some(Ok(answer)) = kept.as_ref().map(|socket| exchange(socket, request)) {
-            return Ok(answer);
-        }
-        let socket = kept.insert(TcpStream::connect(self.address())?);
-        exchange(socket, request)
     }
 
     fn harmless(&self) -> String {
@@ -245,7 +348,7 @@ impl Orders {
     }
 
     fn kept_alive(&self, at: usize) -> io::Result<Answer> {
-        let mut socket = TcpStream::connect(self.address())?;
+        let mut socket = self.connect()?;
         socket.write_all(self.harmless().as_bytes())?;
         assert_eq!(
             read_answer(&mut BufReader::new(socket.try_clone()?))?.0,
@@ -255,7 +358,7 @@ impl Orders {
     }
 
     fn pipelined(&self, at: usize) -> io::Result<Answer> {
-        let mut socket = TcpStream::connect(self.address())?;
+        let mut socket = self.connect()?;
         let both = self.harmless() + &self.request(at, &[]);
         socket.write_all(both.as_bytes())?;
         let mut answers = BufReader::new(socket);
@@ -264,20 +367,17 @@ impl Orders {
     }
 
     fn handed_on(&self, at: usize) -> io::Result<Answer> {
-        let socket = TcpStream::connect(self.address())?;
+        let socket = self.connect()?;
         let output = this("handed", &[&at.to_string()], true)
             .stdin(OwnedFd::from(socket))
             .output()?;
-        let text = String::from_utf8(output.stdout).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix("HANDED "));
-        let (status, said) = line.unwrap().split_once(' ').unwrap();
-        Ok((status.parse().unwrap(), said.to_owned()))
+        Ok(handed(&output.stdout))
     }
 
     /// The request leaves the kernel only after the last descriptor of its connection went into
     /// a message between two sockets, and the answer is read when it is there.
     fn hidden(&self, at: usize, lines: &[&str]) -> io::Result<Answer> {
-        let mut socket = TcpStream::connect(self.address())?;
+        let mut socket = self.connect()?;
         set_tcp_cork(&socket, true)?;
         let inode = fs::metadata(format!("/proc/self/fd/{}", socket.as_raw_fd()))?.ino();
         socket.write_all(self.request(at, lines).as_bytes())?;
@@ -308,6 +408,135 @@ impl Orders {
             _ => None,
         });
         read_answer(&mut BufReader::new(TcpStream::from(found.unwrap())))
+    }
+
+    fn during(&self, amid: Amid, lines: &[&str]) {
+        let server = self.0["server"].as_i64().unwrap();
+        let begun = amid.begin(i32::try_from(server).unwrap());
+        if let Err(error) = &begun
+            && error.kind() == io::ErrorKind::Unsupported
+        {
+            return self.tell_why_not(&error.to_string());
+        }
+        let mut kept = None;
+        self.tell(|orders, at| {
+            let answer = on_one(&mut kept, || orders.connect(), &orders.request(at, lines))?;
+            // Where it cannot be so, no connection may be made either.
+            assert!(begun.is_ok(), "{:?}", begun.as_ref().err());
+            Ok(answer)
+        });
+    }
+
+    fn on_own_descriptors(&self) {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                nix::sched::unshare(nix::sched::CloneFlags::CLONE_FILES).unwrap();
+                let mut kept = None;
+                self.tell(|orders, at| {
+                    on_one(&mut kept, || orders.connect(), &orders.request(at, &[]))
+                });
+            });
+        });
+    }
+
+    /// The request leaves the kernel only after a child that is stopped has its connection alone,
+    /// and the child goes on when the answer is there.
+    fn held_by_stopped(&self, at: usize) -> io::Result<Answer> {
+        let mut socket = self.connect()?;
+        set_tcp_cork(&socket, true)?;
+        let inode = fs::metadata(format!("/proc/self/fd/{}", socket.as_raw_fd()))?.ino();
+        socket.write_all(self.request(at, &[]).as_bytes())?;
+        let child = this("held", &[], true)
+            .stdin(OwnedFd::from(socket))
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let pid = Pid::from_child(&child);
+        kill_process(pid, Signal::STOP)?;
+        wait_until(|| has_unread(inode));
+        kill_process(pid, Signal::CONT)?;
+        Ok(handed(&child.wait_with_output()?.stdout))
+    }
+
+    /// The server is stopped until the connection is closed at this end.
+    fn ended(&self, at: usize) -> io::Result<Answer> {
+        let mut socket = self.connect()?;
+        let server = amid::Stopped::new(self.0["server"].as_i64().unwrap().try_into().unwrap())?;
+        socket.write_all(self.request(at, &[]).as_bytes())?;
+        let port = socket.local_addr()?.port();
+        drop(socket);
+        drop(server);
+        let of_server = (self.number("port"), port);
+        wait_until(|| !sockets::pairs().any(|(pair, _)| pair == of_server));
+        Ok((UNREAD, "nobody read the answer".to_owned()))
+    }
+
+    fn together(&self) {
+        let count = self.requests().len();
+        let begin = Barrier::new(count);
+        let mut answers: Vec<io::Result<Answer>> = thread::scope(|scope| {
+            let one = |at| {
+                let begin = &begin;
+                scope.spawn(move || {
+                    let socket = self.connect();
+                    begin.wait();
+                    exchange(&socket?, &self.request(at, &[]))
+                })
+            };
+            let all: Vec<_> = (0..count).map(one).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        answers.reverse();
+        self.tell(|_, _| answers.pop().unwrap());
+    }
+
+    fn in_namespaces(&self) {
+        let options = [
+            "--user",
+            "--map-root-user",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+        ];
+        let output = this_by("unshare", &options, "plain").output().unwrap();
+        if !Path::new(FOUND).exists() {
+            self.tell_why_not(&String::from_utf8_lossy(&output.stderr));
+        }
+    }
+
+    fn in_namespaces_of_the_owner(&self) {
+        let Some(sandbox) = self.0["sandbox"].as_u64() else {
+            return self.tell_why_not("the owner can have none");
+        };
+        let options = [
+            &format!("--user=/proc/{sandbox}/ns/user"),
+            &format!("--pid=/proc/{sandbox}/ns/pid_for_children"),
+            "--preserve-credentials",
+        ];
+        let output = this_by("nsenter", &options, "parent").output().unwrap();
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr);
+            return self.tell(|orders, _| match orders.connect() {
+                Ok(_) => panic!("{why}"),
+                Err(error) => Err(error),
+            });
+        }
+        wait_until(|| Path::new(FOUND).exists());
+    }
+
+    /// The request with its body in one chunk, and these lines behind it.
+    fn trailing(&self, at: usize, lines: &[&str]) -> String {
+        let request = self.request(at, &[]);
+        let (head, body) = request.split_once("\r\n\r\n").unwrap();
+        let (head, _) = head.rsplit_once("\r\n").unwrap();
+        let trailers: String = lines
+            .iter()
+            .map(|line| self.filled(line) + "\r\n")
+            .collect();
+        let length = body.len();
+        format!(
+            "{head}\r\nTransfer-Encoding: chunked\r\nTrailer: Authorization, Cookie\r\n\r\n\
+             {length:x}\r\n{body}\r\n0\r\n{trailers}\r\n"
+        )
     }
 
     fn relayed(&self) {
@@ -378,6 +607,19 @@ fn relay(to: &str) {
         let _ = near.shutdown(Shutdown::Both);
         there.join().unwrap();
     }
+}
+
+/// Uses a connection again, and makes a new one where the server ended it.
+fn on_one(
+    kept: &mut Option<TcpStream>,
+    connect: impl FnOnce() -> io::Result<TcpStream>,
+    request: &str,
+) -> io::Result<Answer> {
+    if let Some(Ok(answer)) = kept.as_ref().map(|socket| exchange(socket, request)) {
+        return Ok(answer);
+    }
+    let socket = kept.insert(connect()?);
+    exchange(socket, request)
 }
 
 fn exchange(socket: &TcpStream, request: &str) -> io::Result<Answer> {

@@ -164,6 +164,16 @@ impl Server {
         self.ask_with(&token, method, path, Some(body))
     }
 
+    /// The cookie that the answer to one request sets, as `name=value`.
+    pub(crate) fn cookie(&self, method: &str, path: &str, body: Option<&Value>) -> String {
+        let lines = line_of(self.authorization.as_deref());
+        let answer = answer(&lines, self.port(), method, path, body).expect("an answer");
+        let mut lines = answer.lines();
+        let set = lines.find_map(|line| line.strip_prefix("set-cookie: "));
+        let set = set.unwrap_or_else(|| panic!("{method} {path} sets none: {answer}"));
+        set.split(';').next().expect("a cookie").to_owned()
+    }
+
     /// One request with further lines in its head, each with its end.
     fn ask_with(
         &self,
@@ -214,19 +224,7 @@ fn ask_with(
     path: &str,
     body: Option<&Value>,
 ) -> Option<(u16, Value)> {
-    let mut socket = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    socket.set_read_timeout(Some(PATIENCE)).ok()?;
-    let body = body.map(Value::to_string).unwrap_or_default();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{lines}\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    socket.write_all(head.as_bytes()).ok()?;
-    socket.write_all(body.as_bytes()).ok()?;
-    let mut answer = Vec::new();
-    socket.read_to_end(&mut answer).ok()?;
-    let answer = String::from_utf8(answer).ok()?;
+    let answer = answer(lines, port, method, path, body)?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     let is_chunked = head
@@ -243,6 +241,29 @@ fn ask_with(
         serde_json::from_str(&body).ok()?
     };
     Some((status, body))
+}
+
+/// What one request is answered, head and body.
+fn answer(
+    lines: &str,
+    port: u16,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> Option<String> {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    socket.set_read_timeout(Some(PATIENCE)).ok()?;
+    let body = body.map(Value::to_string).unwrap_or_default();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{lines}\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    socket.write_all(head.as_bytes()).ok()?;
+    socket.write_all(body.as_bytes()).ok()?;
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).ok()?;
+    String::from_utf8(answer).ok()
 }
 
 /// A body that comes in chunks, put together. Source: RFC 9112 §7.1.
