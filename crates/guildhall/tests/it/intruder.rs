@@ -88,8 +88,17 @@ pub(crate) enum Way {
 
 /// The argument list that runs the intruder with an order.
 pub(crate) fn command(way: usize) -> Vec<String> {
+    command_of(&format!("way {way}"))
+}
+
+/// The same for all requests once for each of the lists of lines that its orders call `shown`.
+pub(crate) fn command_to_show() -> Vec<String> {
+    command_of("show")
+}
+
+fn command_of(role: &str) -> Vec<String> {
     let own = env::current_exe().unwrap();
-    let role = format!("{ROLE}=way {way}");
+    let role = format!("{ROLE}={role}");
     let mut command = vec!["/usr/bin/env".to_owned(), role];
     command.push(own.to_str().unwrap().to_owned());
     command.extend(ARGUMENTS.map(str::to_owned));
@@ -136,6 +145,7 @@ fn intruder() {
             let (status, said) = answer.unwrap_or_default();
             say(&format!("HANDED {status} {said}"));
         }
+        "show" => orders.show(),
         "plain" => orders.tell(|orders, at| orders.plain(at, &[])),
         "parent" => {
             #[expect(clippy::zombie_processes, reason = "its end makes its child an orphan")]
@@ -220,10 +230,21 @@ impl Orders {
 
     fn filled(&self, text: &str) -> String {
         let known = [
-            "port", "own", "other", "key", "local", "data", "url", "trusted",
+            "port",
+            "own",
+            "other",
+            "key",
+            "local",
+            "data",
+            "url",
+            "trusted",
+            "signed_in",
         ];
         known.iter().fold(text.to_owned(), |text, name| {
-            text.replace(&format!("{{{name}}}"), self.text(name))
+            let value = self.0[*name].as_str();
+            value.map_or(text.clone(), |value| {
+                text.replace(&format!("{{{name}}}"), value)
+            })
         })
     }
 
@@ -278,6 +299,31 @@ impl Orders {
                 }
             }
             all.push(one);
+        }
+        write_down(&all);
+    }
+
+    /// Tries every request with each of the credentials that were told, one connection for each
+    /// credential as long as the server keeps it.
+    fn show(&self) {
+        let mut all = Vec::new();
+        for shown in self.0["shown"].as_array().unwrap() {
+            let lines: Vec<_> = shown.as_array().unwrap().iter().collect();
+            let lines: Vec<_> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+            let mut kept = None;
+            for (at, request) in self.requests().iter().enumerate() {
+                let request_text = self.request(at, &lines);
+                let answer = on_one(&mut kept, || self.connect(), &request_text);
+                let (status, said) = answer.unwrap_or_else(|error| (0, error.to_string()));
+                if status < 400 {
+                    // Its body may be one that ends with the connection.
+                    kept = None;
+                }
+                all.push(
+                    json!({"request": request["name"], "shown": shown, "status": status,
+                    "said": said}),
+                );
+            }
         }
         write_down(&all);
     }

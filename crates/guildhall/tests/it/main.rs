@@ -56,6 +56,7 @@ mod enclosure_owner;
 mod enclosure_programs;
 mod enclosure_rows;
 mod hostile;
+mod hostile_operations;
 mod intruder;
 mod kill;
 mod listening;

@@ -164,10 +164,15 @@ impl Server {
         self.ask_with(&token, method, path, Some(body))
     }
 
+    /// What one request is answered, head and body.
+    pub(crate) fn answer(&self, method: &str, path: &str, body: Option<&Value>) -> String {
+        let lines = line_of(self.authorization.as_deref());
+        answer(&lines, self.port(), method, path, body).expect("an answer")
+    }
+
     /// The cookie that the answer to one request sets, as `name=value`.
     pub(crate) fn cookie(&self, method: &str, path: &str, body: Option<&Value>) -> String {
-        let lines = line_of(self.authorization.as_deref());
-        let answer = answer(&lines, self.port(), method, path, body).expect("an answer");
+        let answer = self.answer(method, path, body);
         let mut lines = answer.lines();
         let set = lines.find_map(|line| line.strip_prefix("set-cookie: "));
         let set = set.unwrap_or_else(|| panic!("{method} {path} sets none: {answer}"));
