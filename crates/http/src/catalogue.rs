@@ -115,7 +115,7 @@ catalogue! {
         "Run the program as the user who started guildhall.";
     CALLER_IN_DOUBT 401 "Caller in doubt",
         "The program asking cannot be told from an agent's. Run `guildhall open` in a terminal of your own, and open the address it shows.",
-        "Run `guildhall open` in a terminal of your own, and open the address it shows.";
+        "Run `guildhall open` in a terminal of your own, and open the address it shows. If that changes nothing, stop the agents that are not enclosed.";
     SETUP_REQUIRED 401 "Setup required",
         "Nobody has an account here yet; the first one is the owner's.",
         "Make the first account with the setup code from the server's terminal or data folder.";

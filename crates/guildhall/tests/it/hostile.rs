@@ -192,6 +192,11 @@ pub(crate) const WAYS: &[Entry] = &[
         REFUSED,
     ),
     (
+        "a stolen cookie of a trusted browser among them",
+        While(Amid::ManyDescriptors, &["Cookie: {trusted}"]),
+        REFUSED,
+    ),
+    (
         "a process that nobody may look into",
         While(Amid::NotDumpable, &[]),
         REFUSED,

@@ -181,7 +181,6 @@ line.sendall(b"GET /api/auth/whoami HTTP/1.1\r\nHost: localhost\r\nConnection: c
 answer = b"".join(iter(lambda: line.recv(65536), b""))
 open("handed", "wb").write(answer.split(b"\r\n\r\n", 1)[1])
 ' "#;
-    let ended = tokio::spawn(run(shell(&t, Some(&ada), script)));
     let port = t.port();
     let hand_on = move || {
         let (near, _) = way.accept().unwrap();
@@ -197,8 +196,9 @@ open("handed", "wb").write(answer.split(b"\r\n\r\n", 1)[1])
         let bytes = [IoSlice::new(b"x")];
         sendmsg(&near, &bytes, &mut handed, SendFlags::empty()).unwrap();
     };
-    tokio::task::spawn_blocking(hand_on).await.unwrap();
-    let ended = ended.await.unwrap();
+    let hands_on = tokio::task::spawn_blocking(hand_on);
+    let (ended, handed) = tokio::join!(run(shell(&t, Some(&ada), script)), hands_on);
+    handed.unwrap();
     assert_eq!(ended.code, Some(0), "{}", ended.why);
     let by_process = ("ada".to_owned(), "process".to_owned());
     assert_eq!(taken_for(&folder, "handed"), by_process);
