@@ -3,15 +3,19 @@
 //! Pure: fetching one is `world::connectors`. Source: contract 5.1 and 5.3.
 
 mod asking;
+mod budget;
 mod schemas;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use url::Url;
 
 pub(super) use self::asking::is_header;
-use self::schemas::{Dialect, unescaped};
+use self::{
+    budget::Budget,
+    schemas::{Dialect, unescaped},
+};
 use super::{
     classification::RetryPolicy,
     operations::{Binding, Listed, Method, Operation},
@@ -167,7 +171,9 @@ fn operations(document: &Value, dialect: Dialect, auth: &Auth, problems: &mut Pr
         auth,
         listed: Listed::default(),
         taken: BTreeSet::new(),
+        numbered: BTreeMap::new(),
         bytes: 0,
+        budget: Budget::new(),
     };
     reading.known_ids(paths, problems);
     for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
@@ -180,13 +186,15 @@ fn operations(document: &Value, dialect: Dialect, auth: &Auth, problems: &mut Pr
             Ok(item) => reading.path(path, item),
             Err(why) => problems.add(&at, why),
         }
-    }
-    if reading.listed.operations.len() > limits::OPERATIONS_MAX {
-        let message = format!("has more than {} operations", limits::OPERATIONS_MAX);
-        problems.add("/paths", message);
-    }
-    if reading.bytes > limits::TOOLKIT_SCHEMAS_BYTES_MAX {
-        problems.add("/paths", "the arguments of its operations are too long");
+        if reading.listed.operations.len() > limits::OPERATIONS_MAX {
+            let message = format!("has more than {} operations", limits::OPERATIONS_MAX);
+            problems.add("/paths", message);
+            break;
+        }
+        if reading.bytes > limits::TOOLKIT_SCHEMAS_BYTES_MAX || reading.budget.is_over() {
+            problems.add("/paths", "the arguments of its operations are too long");
+            break;
+        }
     }
     reading.listed
 }
@@ -198,8 +206,11 @@ struct Reading<'a> {
     listed: Listed,
     /// Names that operations have, so that none that is made up takes one of them.
     taken: BTreeSet<String>,
+    /// The number that the next operation gets whose name was made up before.
+    numbered: BTreeMap<String, u32>,
     /// Bytes of all input schemas.
     bytes: usize,
+    budget: Budget,
 }
 
 impl<'a> Reading<'a> {
@@ -250,8 +261,14 @@ impl<'a> Reading<'a> {
         if item.get("servers").is_some() || operation.get("servers").is_some() {
             return Err("it has a server of its own".to_owned());
         }
-        let (resolving, dialect, auth) = (self.resolving, self.dialect, self.auth);
-        let asked = asking::read(resolving, dialect, auth, (method, path), (item, operation))?;
+        self.budget.begin();
+        let reader = asking::Reader {
+            resolving: self.resolving,
+            dialect: self.dialect,
+            auth: self.auth,
+            budget: &self.budget,
+        };
+        let asked = asking::read(reader, (method, path), (item, operation))?;
         let bytes = asked.input_schema.to_string().len();
         if bytes > limits::OPERATION_SCHEMA_BYTES_MAX {
             return Err("the description of its arguments is too long".to_owned());
@@ -291,10 +308,10 @@ impl<'a> Reading<'a> {
             .filter(|word| !word.is_empty());
         let made: Vec<&str> = std::iter::once(method).chain(words).collect();
         let made = made.join("_");
+        let n = self.numbered.entry(made.clone()).or_insert(1);
         let mut slug = made.clone();
-        let mut n = 1_u32;
         while !self.taken.insert(slug.clone()) {
-            n += 1;
+            *n += 1;
             slug = format!("{made}_{n}");
         }
         slug

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Auth, Resolving,
+    Auth, Budget, Resolving,
     schemas::{Dialect, Schemas},
 };
 use crate::connectors::{
@@ -49,22 +49,29 @@ struct Found<'a> {
     is_required: bool,
 }
 
+/// What every operation is read by.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub(super) resolving: Resolving<'a>,
+    pub(super) dialect: Dialect,
+    pub(super) auth: &'a Auth,
+    pub(super) budget: &'a Budget,
+}
+
 /// Reads how an operation is asked.
 ///
 /// # Errors
 /// Why it cannot be asked, for people.
 pub(super) fn read(
-    resolving: Resolving<'_>,
-    dialect: Dialect,
-    auth: &Auth,
+    reader: Reader<'_>,
     (method, path): (Method, &str),
     (item, operation): (&Value, &Value),
 ) -> Result<Asked, String> {
-    let mut schemas = Schemas::new(resolving.document, dialect);
+    let mut schemas = Schemas::new(reader.resolving.document, reader.dialect, reader.budget);
     let mut arguments = Arguments::default();
-    let (found, takes_key) = parameters(resolving, auth, (item, operation))?;
+    let (found, takes_key) = parameters(reader, (item, operation))?;
     check_path(path, &found)?;
-    let body = body(resolving, method, operation)?;
+    let body = body(reader, method, operation)?;
     let names = argument_names(&found, body.is_some())?;
     let mut sent = Vec::with_capacity(found.len());
     for (found, argument) in found.iter().zip(names) {
@@ -139,8 +146,7 @@ impl Arguments {
 
 /// The parameters that arguments go to, and whether a key for repeats is one of those declared.
 fn parameters<'a>(
-    resolving: Resolving<'a>,
-    auth: &Auth,
+    reader: Reader<'a>,
     (item, operation): (&'a Value, &'a Value),
 ) -> Result<(Vec<Found<'a>>, bool), String> {
     // Those of the operation take the place of the path's.
@@ -152,7 +158,8 @@ fn parameters<'a>(
             Some(_) => return Err("its parameters are no list".to_owned()),
         };
         for parameter in listed {
-            let parameter = resolving.resolve(parameter)?;
+            reader.budget.spend(0)?;
+            let parameter = reader.resolving.resolve(parameter)?;
             let text = |member: &str| parameter.get(member).and_then(Value::as_str);
             match (text("name"), text("in")) {
                 (Some(name), Some(place)) => all.insert((name, place), parameter),
@@ -175,7 +182,7 @@ fn parameters<'a>(
             takes_key = true;
             continue;
         }
-        if is_of_sign_in(auth, place, name) || is_of_openapi(place, name) {
+        if is_of_sign_in(reader.auth, place, name) || is_of_openapi(place, name) {
             continue;
         }
         if place == ParameterPlace::Header && !is_header(name) {
@@ -346,28 +353,33 @@ impl BodyMedia {
 }
 
 fn body<'a>(
-    resolving: Resolving<'a>,
+    reader: Reader<'a>,
     method: Method,
     operation: &'a Value,
 ) -> Result<Option<Body<'a>>, String> {
     let Some(whole) = operation.get("requestBody") else {
         return Ok(None);
     };
-    let whole = resolving.resolve(whole)?;
+    let whole = reader.resolving.resolve(whole)?;
     let is_required = whole.get("required") == Some(&Value::Bool(true));
     let content = whole.get("content").and_then(Value::as_object);
+    reader.budget.spend(content.map_or(0, Map::len))?;
     let known = match method {
         // Nobody agrees on what a body would mean there.
         Method::Get | Method::Head => None,
         Method::Post | Method::Put | Method::Patch | Method::Delete => content.and_then(best),
     };
     match known {
-        Some((name, media)) => Ok(Some(Body {
-            whole,
-            schema: media.get("schema"),
-            media: body_media(name, media),
-            is_required,
-        })),
+        Some((name, media)) => {
+            let encoding = media.get("encoding").and_then(Value::as_object);
+            reader.budget.spend(encoding.map_or(0, Map::len))?;
+            Ok(Some(Body {
+                whole,
+                schema: media.get("schema"),
+                media: body_media(name, media),
+                is_required,
+            }))
+        }
         None if is_required => {
             let names = content.into_iter().flat_map(Map::keys);
             let names: Vec<&str> = names.map(String::as_str).collect();

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
+use super::budget::Budget;
+
 /// Which dialect a document's schemas are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
@@ -53,19 +55,24 @@ const NAMES: [&str; 4] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef"];
 pub(super) struct Schemas<'a> {
     document: &'a Value,
     dialect: Dialect,
+    budget: &'a Budget,
     /// The name under `$defs` of each place that is referred to.
     names: BTreeMap<String, String>,
     taken: BTreeSet<String>,
+    /// The number that the next of those gets which would share a name.
+    numbered: BTreeMap<String, u32>,
     waiting: VecDeque<String>,
 }
 
 impl<'a> Schemas<'a> {
-    pub(super) fn new(document: &'a Value, dialect: Dialect) -> Self {
+    pub(super) fn new(document: &'a Value, dialect: Dialect, budget: &'a Budget) -> Self {
         Self {
             document,
             dialect,
+            budget,
             names: BTreeMap::new(),
             taken: BTreeSet::new(),
+            numbered: BTreeMap::new(),
             waiting: VecDeque::new(),
         }
     }
@@ -75,6 +82,7 @@ impl<'a> Schemas<'a> {
     /// # Errors
     /// Why it cannot be taken, for people.
     pub(super) fn take(&mut self, schema: &Value) -> Result<Value, String> {
+        self.budget.spend(0)?;
         let members = match schema {
             Value::Object(members) => members,
             Value::Bool(_) => return Ok(schema.clone()),
@@ -97,6 +105,7 @@ impl<'a> Schemas<'a> {
             if is_dropped || name == "$ref" {
                 continue;
             }
+            self.budget.spend(name.len())?;
             written.insert(name.clone(), self.member(name, value)?);
         }
         self.without_read_only(members, &mut written);
@@ -127,6 +136,7 @@ impl<'a> Schemas<'a> {
         match value {
             Value::Object(members) if MAPS.contains(&name) => {
                 let each = members.iter().map(|(name, schema)| {
+                    self.budget.spend(name.len())?;
                     let taken = self.take(schema)?;
                     Ok((name.clone(), taken))
                 });
@@ -137,11 +147,15 @@ impl<'a> Schemas<'a> {
                 Ok(Value::Array(each.collect::<Result<_, String>>()?))
             }
             Value::Object(_) if ONES.contains(&name) => self.take(value),
-            _ => Ok(value.clone()),
+            _ => {
+                self.budget.spend_value(value)?;
+                Ok(value.clone())
+            }
         }
     }
 
     fn refer(&mut self, reference: &str) -> Result<String, String> {
+        self.budget.spend(reference.len())?;
         let pointer = reference
             .strip_prefix('#')
             .filter(|pointer| pointer.starts_with('/'))
@@ -158,7 +172,7 @@ impl<'a> Schemas<'a> {
     }
 
     /// A name made of letters, digits, `.`, `_` and `-`, so that references need no escapes.
-    fn free_name(&self, pointer: &str) -> String {
+    fn free_name(&mut self, pointer: &str) -> String {
         let short = pointer
             .strip_prefix("/components/schemas/")
             .filter(|rest| !rest.contains('/'))
@@ -168,12 +182,13 @@ impl<'a> Schemas<'a> {
             false => '_',
         };
         let wanted: String = short.trim_start_matches('/').chars().map(plain).collect();
-        let is_free = |name: &String| !self.taken.contains(name);
-        let mut numbered = (2_u32..).map(|n| format!("{wanted}_{n}"));
-        Some(wanted.clone())
-            .filter(&is_free)
-            .or_else(|| numbered.find(is_free))
-            .unwrap_or(wanted)
+        let n = self.numbered.entry(wanted.clone()).or_insert(1);
+        let mut name = wanted.clone();
+        while self.taken.contains(&name) {
+            *n += 1;
+            name = format!("{wanted}_{n}");
+        }
+        name
     }
 
     /// What the service alone writes is not required of those who ask.
@@ -257,7 +272,8 @@ mod tests {
     use super::*;
 
     fn taken(dialect: Dialect, document: &Value, schema: &Value) -> Result<Value, String> {
-        let mut schemas = Schemas::new(document, dialect);
+        let budget = Budget::new();
+        let mut schemas = Schemas::new(document, dialect, &budget);
         let mut taken = schemas.take(schema)?;
         let defs = schemas.defs()?;
         if !defs.is_empty() {
