@@ -419,6 +419,14 @@ pub const GATE_QUEUE_MAX: usize = 1_024;
 pub const GATE_KEYS_MAX: usize = 16;
 /// Seconds an operation waits for the gate.
 pub const GATE_WAIT_MAX_S: u64 = 30;
+/// Seconds a token of a session is kept after it was revoked: 1 d.
+pub const SESSION_TOKEN_KEEP_S: i64 = 86_400;
+/// Seconds any other token is listed after it was revoked: 90 d.
+pub const TOKEN_KEEP_S: i64 = 90 * 86_400;
+/// Seconds an execution of a connector's operation is listed after its end: 90 d.
+pub const EXECUTION_KEEP_S: i64 = 90 * 86_400;
+/// Rows of one kind that are dropped in one transaction.
+pub const DROP_BATCH: u32 = 1_000;
 /// Seconds an identity counts as the file's after our own save gave it another one: 7 d.
 pub const LINEAGE_KEEP_S: i64 = 7 * 86_400;
 /// Characters of the id of a document in a save. Source: contract 6.5.

@@ -26,7 +26,6 @@ use crate::{
     repeats::Once,
     sign_ins::{self, SignedIn},
     start::Door,
-    tries::Place,
 };
 
 /// One page of accounts.
@@ -81,7 +80,7 @@ impl Hall {
             return Err(Refusal::RegistrationClosed.into());
         }
         let now = self.now();
-        let guess = self.inner.tries.take(vec![Place::of(from)], now)?;
+        let guess = self.inner.tries.at_setup_code(from, now)?;
         // Digests are compared, so that time tells nothing of the code.
         if secrets::digest(&ask.setup_code) != code {
             return Err(Refusal::SetupCodeWrong.into());

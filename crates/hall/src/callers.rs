@@ -101,10 +101,10 @@ pub struct Approach {
     pub service_agent: Shown,
     /// The header `Authorization`.
     pub authorization: Shown,
-    /// What the cookie of a sign-in holds; without meaning in mode `local`.
-    pub cookie: Shown,
-    /// What the cookie of a trusted browser holds; without meaning where nobody is in doubt.
-    pub trusted: Shown,
+    /// What cookies of a sign-in hold; without meaning in mode `local`.
+    pub cookies: Vec<String>,
+    /// What cookies of a trusted browser hold; without meaning where nobody is in doubt.
+    pub trusted: Vec<String>,
 }
 
 /// The agent credential of a request: absent, presented or unreadable, never two of them.
@@ -163,7 +163,7 @@ impl Hall {
                 | Peer::Unanswered
                 | Peer::Elsewhere,
             ) => Err(Refusal::NotTheOwner.into()),
-            (Door::Login { .. }, _) => self.signed_in(&approach.cookie).await,
+            (Door::Login { .. }, _) => self.signed_in(&approach.cookies).await,
         }
     }
 
@@ -232,18 +232,25 @@ impl Hall {
         Ok(caller)
     }
 
-    async fn signed_in(&self, cookie: &Shown) -> Result<Caller> {
-        let digest = match cookie {
-            Shown::Text(value) => Some(secrets::digest(value)),
-            Shown::Absent | Shown::Unreadable => None,
-        };
+    /// Whoever shows the cookie of a sign-in. Cookies of no sign-in beside it count for nothing;
+    /// with those of two people nobody knows who is meant.
+    async fn signed_in(&self, cookies: &[String]) -> Result<Caller> {
+        let digests: Vec<_> = cookies.iter().map(|it| secrets::digest(it)).collect();
         let now = self.now();
         let find = move |db: &Rx<'_>| {
-            let bearer = match digest {
-                Some(digest) => sign_ins::by_digest(db, &digest)?,
-                None => None,
-            };
-            match bearer.filter(|bearer| bearer.sign_in.is_live(now)) {
+            let mut found: Option<sign_ins::Bearer> = None;
+            for digest in &digests {
+                let bearer = sign_ins::by_digest(db, digest)?;
+                let Some(bearer) = bearer.filter(|bearer| bearer.sign_in.is_live(now)) else {
+                    continue;
+                };
+                match &found {
+                    None => found = Some(bearer),
+                    Some(first) if first.holder.author == bearer.holder.author => {}
+                    Some(_) => return Err(Refusal::AuthRequired.into()),
+                }
+            }
+            match found {
                 Some(bearer) => Ok(bearer),
                 None if accounts::exist(db)? => Err(Refusal::AuthRequired.into()),
                 None => Err(Refusal::SetupRequired.into()),

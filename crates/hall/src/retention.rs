@@ -1,10 +1,10 @@
-//! Retention: the chore that drops old events from the log, and answers kept for repeats, a
-//! batch at a time.
+//! Retention: the chore that drops old events from the log, answers kept for repeats, and what
+//! ended long ago of tokens and executions, a batch at a time.
 
 use std::time::Duration;
 
 use guildhall_domain::{Error, Result, limits};
-use guildhall_store::{events, files};
+use guildhall_store::{connectors::executions, events, files, tokens};
 
 use crate::{Hall, repeats};
 
@@ -62,7 +62,21 @@ async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
     hall.store()
         .write(move |tx| files::drop_old(tx, forgotten))
         .await?;
-    let before = hall.now().plus_seconds(-retention.age_s);
+    let ago = |seconds: i64| now.plus_seconds(-seconds);
+    let (of_sessions, others) = (ago(limits::SESSION_TOKEN_KEEP_S), ago(limits::TOKEN_KEEP_S));
+    let is_more = |dropped: usize| dropped == limits::DROP_BATCH as usize;
+    while is_more(
+        hall.store()
+            .write(move |tx| tokens::drop_revoked(tx, of_sessions, others, limits::DROP_BATCH))
+            .await?,
+    ) {}
+    let ended = ago(limits::EXECUTION_KEEP_S);
+    while is_more(
+        hall.store()
+            .write(move |tx| executions::drop_ended(tx, ended, limits::DROP_BATCH))
+            .await?,
+    ) {}
+    let before = ago(retention.age_s);
     loop {
         let dropped = hall
             .store()

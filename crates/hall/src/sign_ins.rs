@@ -14,7 +14,7 @@ use guildhall_domain::{
 use guildhall_store::{accounts, keys as key_rows, sign_ins};
 use guildhall_world::tokens::{self as secrets, Secret};
 
-use crate::{Hall, callers::Approach, tries::Place};
+use crate::{Hall, callers::Approach};
 
 /// Somebody who just signed in; without `Debug`, because it holds a secret.
 pub struct SignedIn {
@@ -65,14 +65,6 @@ impl Session {
 }
 
 impl Hall {
-    /// Says whether somebody at this address may still guess a password or setup code.
-    ///
-    /// # Errors
-    /// [`Refusal::RateLimited`].
-    pub fn may_try(&self, from: IpAddr) -> Result<(), Refusal> {
-        self.inner.tries.look(&Place::of(from), self.now())
-    }
-
     /// Says whether whoever asks may sign in or register at all: not a process of an agent, and
     /// nobody who may be one.
     ///
@@ -97,8 +89,7 @@ impl Hall {
         check.done()?;
         self.require_accounts()?;
         let now = self.now();
-        let places = vec![Place::of(from), Place::Account(email.clone())];
-        let guess = self.inner.tries.take(places, now)?;
+        let guess = self.inner.tries.at_account(from, email.clone(), now)?;
         let known = self
             .store()
             .read(move |db| accounts::by_email(db, &email))
@@ -106,9 +97,9 @@ impl Hall {
             .value;
         let stored = known.as_ref().map(|known| known.password.clone());
         let is_right = self.inner.passwords.verify(password, stored).await?;
-        let known = known
-            .filter(|_| is_right)
-            .ok_or(Refusal::InvalidCredentials)?;
+        let Some(known) = known.filter(|_| is_right) else {
+            return Err(guess.was_wrong().into());
+        };
         guess.was_right();
         let session = Session::new(known.account.id, now)?;
         let kept = session.kept();
@@ -177,11 +168,11 @@ impl Hall {
             .await?
             .value;
         let known = known.ok_or(Refusal::InvalidCredentials)?;
-        let places = vec![Place::of(from), Place::Account(known.account.email.clone())];
-        let guess = self.inner.tries.take(places, now)?;
+        let email = known.account.email.clone();
+        let guess = self.inner.tries.at_account(from, email, now)?;
         let (id, stored) = (known.account.id, Some(known.password.clone()));
         if !self.inner.passwords.verify(current, stored).await? {
-            return Err(Refusal::InvalidCredentials.into());
+            return Err(guess.was_wrong().into());
         }
         guess.was_right();
         let password = self.inner.passwords.hash(next).await?;

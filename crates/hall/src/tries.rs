@@ -1,6 +1,10 @@
 //! Tries: how often somebody may guess a password or setup code, by address and by account.
 //! Only wrong guesses count: a try takes its places first and gives them back when it was right,
 //! so that many guesses at one moment are not more than many in a row.
+//!
+//! An address with too many wrong guesses may be a proxy with everybody behind it. So whoever
+//! guesses at an account is let in from there all the same if the guess is right, and a wrong guess
+//! is told no more than that there were too many. The account's own bound stands for all addresses.
 
 use std::{
     collections::HashMap,
@@ -49,29 +53,57 @@ pub(crate) struct Try {
     wrong: Wrong,
     places: Vec<Place>,
     at: Moment,
+    /// What is said of a wrong guess where the address has made too many.
+    too_many: Option<Refusal>,
 }
 
 impl Tries {
-    /// Says whether a guess would be let in.
+    /// Counts a guess at the setup code, which there is one of.
     ///
     /// # Errors
-    /// [`Refusal::RateLimited`] with the seconds until it would.
-    pub(crate) fn look(&self, place: &Place, now: Moment) -> Result<(), Refusal> {
-        let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        may_try(wrong.get(place), now)
-    }
-
-    /// Counts a guess at every place, if all let it in.
-    ///
-    /// # Errors
-    /// [`Refusal::RateLimited`] with the seconds until they do; nothing is counted then.
+    /// [`Refusal::RateLimited`] with the seconds until the address may guess again; nothing is
+    /// counted then.
     ///
     /// Source: contract 1.11, `LOGIN_TRIES`.
-    pub(crate) fn take(&self, places: Vec<Place>, now: Moment) -> Result<Try, Refusal> {
-        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        for place in &places {
-            may_try(wrong.get(place), now)?;
+    pub(crate) fn at_setup_code(&self, from: IpAddr, now: Moment) -> Result<Try, Refusal> {
+        let guess = self.take(vec![Place::of(from)], now);
+        match guess.too_many {
+            Some(too_many) => Err(too_many),
+            None => Ok(guess),
         }
+    }
+
+    /// Counts a guess at an account's password.
+    ///
+    /// # Errors
+    /// [`Refusal::RateLimited`] with the seconds until the account may be guessed at again; nothing
+    /// is counted then.
+    ///
+    /// Source: contract 1.11, `LOGIN_TRIES`.
+    pub(crate) fn at_account(
+        &self,
+        from: IpAddr,
+        email: Email,
+        now: Moment,
+    ) -> Result<Try, Refusal> {
+        let account = Place::Account(email);
+        {
+            let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+            may_try(wrong.get(&account), now)?;
+        }
+        Ok(self.take(vec![Place::of(from), account], now))
+    }
+
+    /// Counts a guess at each place that is not closed.
+    fn take(&self, mut places: Vec<Place>, now: Moment) -> Try {
+        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut too_many = None;
+        places.retain(|place| {
+            let closed = may_try(wrong.get(place), now).err();
+            let is_open = closed.is_none();
+            too_many = closed.or(too_many.take());
+            is_open
+        });
         if wrong.len() + places.len() > limits::LOGIN_TRIES_KEPT_MAX {
             wrong.retain(|_, times| times.iter().any(|at| counts(*at, now)));
         }
@@ -91,15 +123,21 @@ impl Tries {
             times.retain(|at| counts(*at, now));
             times.push(now);
         }
-        Ok(Try {
+        Try {
             wrong: Arc::clone(&self.wrong),
             places,
             at: now,
-        })
+            too_many,
+        }
     }
 }
 
 impl Try {
+    /// What is said of it: it was wrong.
+    pub(crate) fn was_wrong(self) -> Refusal {
+        self.too_many.unwrap_or(Refusal::InvalidCredentials)
+    }
+
     /// Takes the try back: it was right.
     pub(crate) fn was_right(self) {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,73 +186,80 @@ mod tests {
     }
 
     fn address(text: &str) -> Place {
-        Place::of(text.parse().unwrap())
+        Place::of(ip(text))
     }
 
-    fn account(text: &str) -> Place {
-        Place::Account(Email::read(text, &mut Check::new()))
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn email(text: &str) -> Email {
+        Email::read(text, &mut Check::new())
     }
 
     #[test]
-    fn ten_wrong_guesses_in_a_quarter_of_an_hour_close_their_address_and_account() {
+    fn ten_wrong_guesses_in_a_quarter_of_an_hour_close_their_account_everywhere() {
         let tries = Tries::default();
-        let aimed =
-            |from: &str, second| tries.take(vec![address(from), account("a@b")], at(second));
+        let aimed = |from: &str, second| tries.at_account(ip(from), email("a@b"), at(second));
         for n in 0..10 {
             // Each from another address: the account alone closes.
             aimed(&format!("192.0.2.{n}"), n).unwrap();
         }
-        assert_eq!(
-            aimed("192.0.2.99", 10).err(),
-            Some(Refusal::RateLimited(890))
-        );
-        assert_eq!(
-            tries.look(&address("192.0.2.99"), at(10)),
-            Ok(()),
-            "nothing was counted"
-        );
+        let refused = |guess: Result<Try, Refusal>| guess.unwrap_err();
+        assert_eq!(refused(aimed("192.0.2.99", 10)), Refusal::RateLimited(890));
         assert!(
-            tries
-                .take(vec![address("192.0.2.1"), account("c@d")], at(10))
-                .is_ok()
+            !tries
+                .wrong
+                .lock()
+                .unwrap()
+                .contains_key(&address("192.0.2.99"))
         );
+        let other = tries.at_account(ip("192.0.2.1"), email("c@d"), at(10));
+        assert_eq!(other.unwrap().was_wrong(), Refusal::InvalidCredentials);
         assert!(
             aimed("192.0.2.99", 900).is_ok(),
             "the oldest no longer counts"
         );
-        assert_eq!(
-            aimed("192.0.2.99", 900).err(),
-            Some(Refusal::RateLimited(1))
-        );
+        assert_eq!(refused(aimed("192.0.2.99", 900)), Refusal::RateLimited(1));
+    }
 
+    #[test]
+    fn an_address_with_too_many_wrong_guesses_locks_nobody_out() {
+        let tries = Tries::default();
+        let from = |from: &str, account: &str, second| {
+            tries.at_account(ip(from), email(account), at(second))
+        };
         for n in 0..10 {
-            let place = account(&format!("{n}@b"));
-            tries
-                .take(vec![address("192.0.2.200"), place], at(2_000))
-                .unwrap();
+            from("192.0.2.200", &format!("{n}@b"), 0).unwrap();
         }
-        let closed = tries.look(&address("192.0.2.200"), at(2_001));
-        assert_eq!(closed, Err(Refusal::RateLimited(899)));
-        assert_eq!(
-            tries.look(&address("::ffff:192.0.2.200"), at(2_001)),
-            closed
-        );
+        for address in ["192.0.2.200", "::ffff:192.0.2.200"] {
+            from(address, "right@b", 1).unwrap().was_right();
+            let wrong = from(address, "wrong@b", 1).unwrap();
+            assert_eq!(wrong.was_wrong(), Refusal::RateLimited(899));
+        }
+        let code = tries.at_setup_code(ip("192.0.2.200"), at(1));
+        assert_eq!(code.unwrap_err(), Refusal::RateLimited(899));
+        // Its accounts still close, and it opens when it was silent, not when others were.
+        for _ in 0..8 {
+            from("192.0.2.200", "wrong@b", 2).unwrap();
+        }
+        let closed = from("192.0.2.200", "wrong@b", 2).unwrap_err();
+        assert_eq!(closed, Refusal::RateLimited(899));
+        let later = from("192.0.2.200", "late@b", 900).unwrap();
+        assert_eq!(later.was_wrong(), Refusal::InvalidCredentials);
     }
 
     #[test]
     fn right_guesses_cost_nothing_but_hold_their_place_until_they_are_right() {
         let tries = Tries::default();
-        let take = || tries.take(vec![address("2001:db8::1")], at(0));
-        let at_once: Vec<Try> = (0..10).map(|_| take().unwrap()).collect();
-        assert!(take().is_err());
-        assert!(
-            tries.look(&address("2001:db8::2"), at(0)).is_err(),
-            "the same network"
-        );
-        assert!(tries.look(&address("2001:db8:0:1::1"), at(0)).is_ok());
+        let take = |from: &str| tries.at_setup_code(ip(from), at(0));
+        let at_once: Vec<Try> = (0..10).map(|_| take("2001:db8::1").unwrap()).collect();
+        assert!(take("2001:db8::1").is_err());
+        assert!(take("2001:db8::2").is_err(), "the same network");
+        take("2001:db8:0:1::1").unwrap().was_right();
         at_once.into_iter().for_each(Try::was_right);
         for _ in 0..30 {
-            take().unwrap().was_right();
+            take("2001:db8::1").unwrap().was_right();
         }
         assert!(tries.wrong.lock().unwrap().is_empty());
     }
@@ -222,18 +267,18 @@ mod tests {
     #[test]
     fn no_more_places_are_kept_than_may_be_and_a_flood_keeps_nobody_out() {
         let tries = Tries::default();
-        let place = |n: usize| account(&format!("{n}@b"));
+        let place = |n: usize| Place::Account(email(&format!("{n}@b")));
         for n in 0..limits::LOGIN_TRIES_KEPT_MAX {
             let first = i64::from(n > 0);
-            tries.take(vec![place(n)], at(first)).unwrap();
+            tries.take(vec![place(n)], at(first));
         }
         let kept = || tries.wrong.lock().unwrap().len();
         // A flood keeps nobody out: the place guessed at longest ago is forgotten.
-        assert!(tries.take(vec![account("more@b")], at(1)).is_ok());
+        tries.take(vec![Place::Account(email("more@b"))], at(1));
         assert_eq!(kept(), limits::LOGIN_TRIES_KEPT_MAX);
         assert!(!tries.wrong.lock().unwrap().contains_key(&place(0)));
         // What no longer counts goes first.
-        assert!(tries.take(vec![account("late@b")], at(901)).is_ok());
+        tries.take(vec![Place::Account(email("late@b"))], at(901));
         assert_eq!(kept(), 1);
     }
 }

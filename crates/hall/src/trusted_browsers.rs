@@ -15,7 +15,7 @@ use guildhall_world::tokens::{self, COOKIE_PREFIX, Secret};
 
 use crate::{
     Hall,
-    callers::{self, Peer, Shown},
+    callers::{self, Peer},
 };
 
 /// What makes a browser a trusted one.
@@ -90,15 +90,21 @@ impl Hall {
             .await
     }
 
-    /// Whether a cookie is that of a trusted browser.
-    pub(crate) async fn is_trusted(&self, cookie: &Shown) -> Result<bool> {
-        let Shown::Text(cookie) = cookie else {
+    /// Whether one of these cookies is that of a trusted browser.
+    pub(crate) async fn is_trusted(&self, cookies: &[String]) -> Result<bool> {
+        if cookies.is_empty() {
             return Ok(false);
-        };
-        let (digest, now) = (tokens::digest(cookie), self.now());
-        let found = self
-            .store()
-            .read(move |db| trusted_browsers::is_trusted(db, &digest, now));
+        }
+        let digests: Vec<_> = cookies.iter().map(|it| tokens::digest(it)).collect();
+        let now = self.now();
+        let found = self.store().read(move |db| {
+            for digest in &digests {
+                if trusted_browsers::is_trusted(db, digest, now)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        });
         Ok(found.await?.value)
     }
 }

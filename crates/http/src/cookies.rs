@@ -9,7 +9,6 @@ use axum::{
     },
 };
 use guildhall_domain::limits;
-use guildhall_hall::callers::Shown;
 
 use crate::{
     errors::{ApiError, internal},
@@ -21,32 +20,37 @@ use crate::{
 /// alone.
 const SECURE_NAME: &str = "__Host-guildhall";
 
+/// How many cookies of one name are looked at.
+const SAME_NAME_MAX: usize = 8;
+
 /// The cookie's name on plain http: browsers show a cookie to every port of its host, so that
 /// two servers on one computer would take each other's.
 fn plain_name(port: u16) -> String {
     format!("guildhall_{port}")
 }
 
-/// What the cookie of a sign-in holds, of a server that listens on `port`.
+/// What cookies of a sign-in hold, of a server that listens on `port`. A page on another port of
+/// the host can add one of our name, so there may be several.
 ///
 /// Where both are shown the one of https comes first, because only a page on https can have set
 /// it; but on this computer's own names the plain one does: there a page of any port can set the
 /// other, and so make somebody act as somebody else.
-pub fn shown(headers: &HeaderMap, port: u16) -> Shown {
+pub fn shown(headers: &HeaderMap, port: u16) -> Vec<String> {
     let plain_name = plain_name(port);
     let (first, second) = match is_own_name(headers) {
         true => (plain_name.as_str(), SECURE_NAME),
         false => (SECURE_NAME, plain_name.as_str()),
     };
-    match one(headers, first) {
-        Shown::Absent => one(headers, second),
-        shown => shown,
+    let shown = named(headers, first);
+    match shown.is_empty() {
+        true => named(headers, second),
+        false => shown,
     }
 }
 
-/// What the cookie of a trusted browser holds, of a server that listens on `port`.
-pub fn trusted(headers: &HeaderMap, port: u16) -> Shown {
-    one(headers, &trusted_name(port))
+/// What cookies of a trusted browser hold, of a server that listens on `port`.
+pub fn trusted(headers: &HeaderMap, port: u16) -> Vec<String> {
+    named(headers, &trusted_name(port))
 }
 
 /// The cookie of a trusted browser, as an answer sets it.
@@ -67,14 +71,15 @@ fn trusted_name(port: u16) -> String {
     format!("guildhall_trusted_{port}")
 }
 
-/// A cookie: there once, or unreadable, or absent.
-fn one(headers: &HeaderMap, name: &str) -> Shown {
-    let mut values = pairs(headers).filter(|(known, _)| *known == name);
-    match (values.next(), values.next()) {
-        (None, _) => Shown::Absent,
-        (Some((_, value)), None) if !value.is_empty() => Shown::Text(value.to_owned()),
-        (Some(_), _) => Shown::Unreadable,
+/// The different values of this name, at most [`SAME_NAME_MAX`], as they are shown.
+fn named(headers: &HeaderMap, name: &str) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for (_, value) in pairs(headers).filter(|(known, value)| *known == name && !value.is_empty()) {
+        if values.len() < SAME_NAME_MAX && !values.iter().any(|known| known == value) {
+            values.push(value.to_owned());
+        }
     }
+    values
 }
 
 /// Whether the request names this computer by a name of every computer's own.
@@ -157,20 +162,20 @@ mod tests {
 
     #[test]
     fn the_cookie_of_this_port_is_read_and_the_one_of_https_comes_first() {
-        let text = |value: &str| Shown::Text(value.to_owned());
         for (lines, expected) in [
-            (&[][..], Shown::Absent),
-            (&["guildhall_4747=a"], text("a")),
-            (&["x=1; guildhall_4747=a; y=2"], text("a")),
-            (&["x=1", "guildhall_4747=a"], text("a")),
-            (&["guildhall_4748=a"], Shown::Absent),
-            (&["guildhall_47471=a; xguildhall_4747=b"], Shown::Absent),
-            (&["guildhall_4747=a; __Host-guildhall=b"], text("b")),
-            (&["__Host-guildhall=b"], text("b")),
-            (&["guildhall_4747=a; guildhall_4747=a"], Shown::Unreadable),
-            (&["guildhall_4747=a", "guildhall_4747=b"], Shown::Unreadable),
-            (&["guildhall_4747="], Shown::Unreadable),
-            (&["guildhall_4747"], Shown::Absent),
+            (&[][..], &[][..]),
+            (&["guildhall_4747=a"], &["a"]),
+            (&["x=1; guildhall_4747=a; y=2"], &["a"]),
+            (&["x=1", "guildhall_4747=a"], &["a"]),
+            (&["guildhall_4748=a"], &[]),
+            (&["guildhall_47471=a; xguildhall_4747=b"], &[]),
+            (&["guildhall_4747=a; __Host-guildhall=b"], &["b"]),
+            (&["__Host-guildhall=b"], &["b"]),
+            (&["guildhall_4747=a; guildhall_4747=a"], &["a"]),
+            (&["guildhall_4747=a", "guildhall_4747=b"], &["a", "b"]),
+            (&["guildhall_4747=; guildhall_4747=b"], &["b"]),
+            (&["guildhall_4747="], &[]),
+            (&["guildhall_4747"], &[]),
         ] {
             let mut headers = HeaderMap::new();
             for line in lines {
@@ -179,6 +184,10 @@ mod tests {
             headers.insert(HOST, HeaderValue::from_static("hall.example"));
             assert!(shown(&headers, 4747) == expected, "{lines:?}");
         }
+        let many: Vec<String> = (0..100).map(|n| format!("guildhall_4747={n}")).collect();
+        let mut headers = HeaderMap::new();
+        headers.insert(COOKIE, many.join("; ").parse().unwrap());
+        assert_eq!(shown(&headers, 4747).len(), SAME_NAME_MAX);
     }
 
     #[test]
@@ -197,8 +206,7 @@ mod tests {
                 let mut headers = HeaderMap::new();
                 headers.insert(COOKIE, HeaderValue::from_static(line));
                 headers.insert(HOST, HeaderValue::from_static(host));
-                let expected = Shown::Text(expected.to_owned());
-                assert!(shown(&headers, 4747) == expected, "{host} {line}");
+                assert_eq!(shown(&headers, 4747), [expected], "{host} {line}");
             }
         }
     }

@@ -171,3 +171,22 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
         revoked_at: maybe_moment(row, 7)?,
     })
 }
+
+/// Drops at most `max` tokens that were revoked long ago: those of sessions before `of_sessions`,
+/// all others before `others`, which is not later; answers how many.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn drop_revoked(
+    tx: &mut Tx<'_>,
+    of_sessions: Moment,
+    others: Moment,
+    max: u32,
+) -> Result<usize> {
+    tx.run(
+        "DELETE FROM tokens WHERE id IN (
+           SELECT id FROM tokens
+           WHERE revoked_at < $1 AND (origin = 'spawn' OR revoked_at < $2) LIMIT $3)",
+        (of_sessions.as_millis(), others.as_millis(), max),
+    )
+}

@@ -151,6 +151,25 @@ pub fn end(
     Ok(())
 }
 
+/// Drops at most `max` executions that ended before `before`, with their attempts; answers how
+/// many.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn drop_ended(tx: &mut Tx<'_>, before: Moment, max: u32) -> Result<usize> {
+    const ENDED: &str = "SELECT number FROM connector_executions WHERE ended_at < $1
+        ORDER BY ended_at, number LIMIT $2";
+    let which = (before.as_millis(), max);
+    tx.run(
+        &format!("DELETE FROM connector_attempts WHERE execution IN ({ENDED})"),
+        which,
+    )?;
+    tx.run(
+        &format!("DELETE FROM connector_executions WHERE number IN ({ENDED})"),
+        which,
+    )
+}
+
 const NEW: &str = "e.id, e.agent_id, e.connection_id, e.revision_id, e.surface, e.classification,
     e.author_id, e.requester, e.claim, e.fingerprint, e.attempt_count";
 

@@ -8,6 +8,7 @@
 
 mod attachments;
 mod events;
+mod executions;
 mod files;
 mod repeats;
 mod sign_ins;

@@ -81,3 +81,39 @@ async fn only_the_live_tokens_of_processes_are_revoked_together() {
     assert_eq!(again, []);
     assert_eq!(left, [TokenId::from_bytes([2; 16])]);
 }
+
+#[tokio::test]
+async fn revoked_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
+    let scratch = Scratch::new("tokens-dropped");
+    let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
+    let at = Moment::from_millis;
+    let left = store
+        .write(move |tx| {
+            let agent = agent();
+            let author = Author::new(agent.author_id, AuthorKind::Agent, agent.name.clone());
+            authors::insert(tx, &author)?;
+            agents::insert(tx, &agent)?;
+            for (byte, origin, revoked_at) in [
+                (1, TokenOrigin::Spawn, None),
+                (2, TokenOrigin::Spawn, Some(50)),
+                (3, TokenOrigin::Spawn, Some(100)),
+                (4, TokenOrigin::Person, None),
+                (5, TokenOrigin::Person, Some(10)),
+                (6, TokenOrigin::Person, Some(50)),
+            ] {
+                tokens::insert(tx, &token(byte, origin), &[byte; 32])?;
+                if let Some(revoked_at) = revoked_at {
+                    tokens::revoke(tx, TokenId::from_bytes([byte; 16]), at(revoked_at))?;
+                }
+            }
+            assert_eq!(tokens::drop_revoked(tx, at(100), at(50), 1)?, 1);
+            assert_eq!(tokens::drop_revoked(tx, at(100), at(50), 9)?, 1);
+            assert_eq!(tokens::drop_revoked(tx, at(100), at(50), 9)?, 0);
+            let left = tokens::of_agent(tx, AGENT)?;
+            Ok(left.into_iter().map(|token| token.id).collect::<Vec<_>>())
+        })
+        .await
+        .unwrap();
+    let ids = [1, 3, 4, 6].map(|byte| TokenId::from_bytes([byte; 16]));
+    assert_eq!(left, ids);
+}

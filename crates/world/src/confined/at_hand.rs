@@ -91,7 +91,9 @@ mod linux {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
         let file = File::from(open(&parent, name.as_ref(), flags | OFlags::CLOEXEC)?);
         let names = rest.components().filter(|part| *part != Component::CurDir);
-        OpenFile::new(file, path.components().chain(names).collect()).ok()
+        let file = OpenFile::new(file, path.components().chain(names).collect()).ok()?;
+        // Whose it is would have to be looked up.
+        (!file.has_other_names()).then_some(file)
     }
 
     pub(super) fn read(file: &OpenFile, range: &Range<u64>) -> Option<Vec<u8>> {

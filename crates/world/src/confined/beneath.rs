@@ -10,6 +10,7 @@ use rustix::{
 
 use super::{
     folder::{Entry, Kind, readable},
+    hard_links,
     walk::{Base, Here, Reached},
 };
 
@@ -18,7 +19,7 @@ use super::{
 pub(crate) struct Beneath {
     base: Base,
     /// What no path may lead into, although it lies inside.
-    shunned: Option<Here>,
+    shunned: Option<Base>,
 }
 
 impl Beneath {
@@ -39,11 +40,15 @@ impl Beneath {
     /// Those of looking at it, unless it is missing.
     pub(crate) fn without(mut self, shunned: &Path) -> io::Result<Self> {
         self.shunned = match Base::open(shunned) {
-            Ok(shunned) => Some(shunned.here),
+            Ok(shunned) => Some(shunned),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
         Ok(self)
+    }
+
+    fn shunned(&self) -> Option<Here> {
+        self.shunned.as_ref().map(|shunned| shunned.here)
     }
 
     /// Its path without links.
@@ -56,7 +61,7 @@ impl Beneath {
     /// # Errors
     /// `CrossesDevices` when the path leads out, else those of the file system.
     pub(crate) fn list(&self, path: &Path, most: usize) -> io::Result<Vec<Entry>> {
-        let Reached::Folder(place) = self.base.folder(path, self.shunned)? else {
+        let Reached::Folder(place) = self.base.folder(path, self.shunned())? else {
             return Err(Errno::NOTDIR.into());
         };
         let mut entries = Vec::new();
@@ -85,7 +90,7 @@ impl Beneath {
     /// As [`Beneath::list`].
     pub(crate) fn file(&self, path: &Path) -> io::Result<File> {
         let Reached::Other(place, name, FileType::RegularFile) =
-            self.base.file(path, self.shunned)?
+            self.base.file(path, self.shunned())?
         else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -98,9 +103,13 @@ impl Beneath {
             Mode::empty(),
         )?;
         let file = File::from(file);
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(io::ErrorKind::InvalidInput.into()),
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        match &self.shunned {
+            Some(shunned) if hard_links::is_of(shunned, &metadata)? => Err(Errno::XDEV.into()),
+            _ => Ok(file),
         }
     }
 
@@ -109,7 +118,7 @@ impl Beneath {
     /// # Errors
     /// As [`Beneath::list`].
     pub(crate) fn kind(&self, path: &Path) -> io::Result<Kind> {
-        Ok(match self.base.file(path, self.shunned)? {
+        Ok(match self.base.file(path, self.shunned())? {
             Reached::Folder(_) => Kind::Folder,
             Reached::Other(_, _, kind) => kind.into(),
         })

@@ -22,7 +22,7 @@ use rustix::{
 };
 
 use super::{
-    Ground,
+    Ground, hard_links,
     refused::{refused, refused_io},
     walk::{Above, Base, Here, Place, Reached},
 };
@@ -332,7 +332,13 @@ impl Folder {
             Err(Errno::LOOP | Errno::NXIO) => return Err(Refusal::NotAFile.into()),
             Err(error) => return Err(refused(error, &path)),
         };
-        OpenFile::new(file, path)
+        let file = OpenFile::new(file, path)?;
+        let is_of_data = hard_links::is_of(&self.ground.data, &file.metadata)
+            .map_err(|error| refused(error, Path::new(&file.path)))?;
+        match is_of_data {
+            true => Err(Refusal::OutsideBoundary.into()),
+            false => Ok(file),
+        }
     }
 
     pub(super) fn own(&self) -> &Arc<Base> {
@@ -408,6 +414,12 @@ impl OpenFile {
     /// Its absolute path, without links.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// Whether it has other names.
+    #[cfg(target_os = "linux")]
+    pub(super) fn has_other_names(&self) -> bool {
+        self.metadata.nlink() > 1
     }
 
     /// How large it was when it was opened, and when it was last written.

@@ -5,6 +5,7 @@
 mod at_hand;
 pub(crate) mod beneath;
 mod folder;
+mod hard_links;
 mod identity;
 #[cfg(test)]
 mod race_tests;

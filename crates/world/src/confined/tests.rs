@@ -507,3 +507,40 @@ fn no_walk_goes_deeper_than_it_may_hold_folders_open() {
         assert_eq!(file(&format!("{way}{deepest}/d/file")), too_deep);
     }
 }
+
+#[test]
+fn no_other_name_of_a_file_leads_into_the_data_folder() {
+    let base = Scratch::new("hard-links");
+    let (root, data) = (base.path().join("root"), base.path().join("data"));
+    std::fs::create_dir_all(root.join("in")).unwrap();
+    std::fs::create_dir_all(data.join("run/deep")).unwrap();
+    for (file, name) in [
+        (data.join("guildhall.sqlite"), "database"),
+        (data.join("run/deep/secret"), "secret"),
+        (root.join("own"), "in/own"),
+    ] {
+        std::fs::write(&file, "text").unwrap();
+        std::fs::hard_link(&file, root.join(name)).unwrap();
+    }
+    let folders = Confined::open(std::slice::from_ref(&root), None, &data).unwrap();
+    let reach = Reach::Folder(root.to_str().unwrap().to_owned());
+    let folder = folders.reached(&reach).unwrap();
+    for (name, is_there) in [
+        ("database", false),
+        ("secret", false),
+        ("own", true),
+        ("in/own", true),
+    ] {
+        let read = folder.file(name).map(drop).map_err(in_words);
+        let written = folder.target(name).map(drop).map_err(in_words);
+        let expected = match is_there {
+            true => Ok(()),
+            false => Err("OutsideBoundary".to_owned()),
+        };
+        assert_eq!((read, written), (expected.clone(), expected), "{name}");
+        let beneath = beneath::Beneath::open(&root).unwrap();
+        let beneath = beneath.without(&data).unwrap();
+        let read = beneath.file(Path::new(name));
+        assert_eq!(read.is_ok(), is_there, "{name}");
+    }
+}
