@@ -307,7 +307,7 @@ impl ProcessTrees {
         self.known().keepers.is_empty()
     }
 
-    /// Whether what a killed keeper kept may live on, see [`Kept::is_lost`].
+    /// Whether what a killed keeper kept may live on.
     pub fn is_one_lost(&self) -> bool {
         self.forget_the_lost();
         !self.known().lost.is_empty()
