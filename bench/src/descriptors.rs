@@ -23,11 +23,11 @@ use crate::{
 
 /// The first argument of the program that the agent runs.
 pub(crate) const WORD: &str = "hold-descriptors";
-/// Descriptors that it holds.
-const DESCRIPTORS: usize = 20_000;
+/// Descriptors that it holds, or as many as the system allows.
+const DESCRIPTORS_MAX: usize = 20_000;
 /// Threads that each show all of them.
 const THREADS: usize = 100;
-/// The file that says that it holds all of them.
+/// The file that says how many it holds.
 const READY: &str = "ready";
 
 /// Requests of each row.
@@ -64,13 +64,15 @@ pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
     client
         .expect(&said(format!("#call run_command {call}")), 202)
         .await?;
-    patiently("the program of the agent", until_there(&folder.join(READY))).await?;
+    let ready = folder.join(READY);
+    patiently("the program of the agent", until_there(&ready)).await?;
+    let descriptors = fs::read_to_string(ready)?;
     let crowded = waits(&server, &mut client).await?;
     server.stop()?;
 
     let row = |work: &str, (crowded, calm): (&Times, &Times)| Row {
         work: format!(
-            "{work}, beside an agent with {DESCRIPTORS} descriptors × {THREADS} threads, p99, \
+            "{work}, beside an agent with {descriptors} descriptors × {THREADS} threads, p99, \
              longer by"
         ),
         measured: Amount::Millis(crowded.percentile_ms(99.0) - calm.percentile_ms(99.0)),
@@ -112,8 +114,10 @@ async fn until_there(file: &Path) -> Result<()> {
 /// The program that the agent runs: it holds its descriptors until it is killed.
 pub(crate) fn hold() -> Result<()> {
     raise_descriptor_limit()?;
-    let held = (0..DESCRIPTORS).map(|_| File::open("/dev/null"));
-    let held: Vec<File> = held.collect::<std::io::Result<_>>()?;
+    let opened = (0..DESCRIPTORS_MAX).map_while(|_| File::open("/dev/null").ok());
+    let mut held: Vec<File> = opened.collect();
+    // The file that says so takes one.
+    held.pop();
     let wait = || {
         loop {
             thread::park();
@@ -123,6 +127,9 @@ pub(crate) fn hold() -> Result<()> {
     for _ in 1..THREADS {
         thread::spawn(wait);
     }
-    fs::write(READY, held.len().to_string())?;
+    // Written beside and renamed: whoever sees it sees all of it.
+    let written = Path::new("held");
+    fs::write(written, held.len().to_string())?;
+    fs::rename(written, READY)?;
     wait()
 }

@@ -469,16 +469,15 @@ fn a_process_whose_first_thread_has_ended_lives() {
 fn who_forks_all_the_time_is_not_forgotten() {
     let script = "import os\nprint(flush=True)\nif os.fork(): os._exit(0)\nos.setsid()\n\
         while True:\n  if os.fork(): os._exit(0)\n  \
-        if os.getppid() == 0 or os.path.exists(os.environ['STOP']): os._exit(0)";
+        if os.getppid() == 0 or not os.path.exists(os.environ['WHILE']): os._exit(0)";
     let scratch = crate::scratch::Scratch::new("process-trees-forks");
-    let stop = scratch.path().join("stop");
     let keeper = Guest::sleeping(None);
     let trees = ProcessTrees::default();
     let kept = open(&trees, keeper.pid(), Some(agent(1)));
     let mut forks = Command::new("python3");
     let mut first = forks
         .args(["-c", script])
-        .env("STOP", &stop)
+        .env("WHILE", scratch.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -487,7 +486,7 @@ fn who_forks_all_the_time_is_not_forgotten() {
     kept.is_lost();
     drop((kept, keeper));
     let is_lost = (0..100).all(|_| trees.is_one_lost());
-    std::fs::write(&stop, "").unwrap();
+    drop(scratch);
     assert!(is_lost);
 }
 

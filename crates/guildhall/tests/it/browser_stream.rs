@@ -15,7 +15,9 @@ use crate::{
 const MOVING: &str = "<title>moving</title><style>body{margin:0}div{height:100vh}</style><div id=d>\
     </div><script>let n=0;setInterval(()=>{d.style.background=`hsl(${n++*37} 90% 50%)`},40)</script>";
 /// A page whose field is called as it says, so that its words show in the state.
-const FIELD: &str = "<title>empty</title><input autofocus \
+/// Its title says so once the field has the focus.
+const FIELD: &str = "<title>loading</title><input autofocus \
+    onfocus='document.title = \"empty\"' \
     oninput='document.title = this.value' style='position:fixed;inset:0'>";
 /// A page that says which button and key are down.
 const PRESSED: &str = "<title>nothing</title><body style='height:100vh'><script>\
@@ -231,6 +233,7 @@ fn what_was_meant_for_the_page_before_never_reaches_the_next() {
     let new = viewer.words_with("view", |view| view["tabId"] == tab.as_str());
     let new = new["viewId"].as_u64().unwrap();
     assert_ne!(old, new);
+    house.until_title("empty");
     assert_eq!(viewer.input(2, old, &typed("late"))["code"], "STALE");
     assert_eq!(viewer.input(3, new, &typed("after"))["ok"], true);
     house.until_title("after");
