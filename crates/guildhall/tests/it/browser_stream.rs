@@ -15,10 +15,11 @@ use crate::{
 const MOVING: &str = "<title>moving</title><style>body{margin:0}div{height:100vh}</style><div id=d>\
     </div><script>let n=0;setInterval(()=>{d.style.background=`hsl(${n++*37} 90% 50%)`},40)</script>";
 /// A page whose field is called as it says, so that its words show in the state.
-/// Its title says so once the field has the focus.
+/// Its title says `empty` once the field has the focus.
 const FIELD: &str = "<title>loading</title><input autofocus \
-    onfocus='document.title = \"empty\"' \
-    oninput='document.title = this.value' style='position:fixed;inset:0'>";
+    oninput='document.title = this.value' style='position:fixed;inset:0'><script>\
+    const wait = setInterval(() => { if (document.activeElement.tagName !== 'INPUT') return;\
+    clearInterval(wait); document.title = 'empty'; }, 10);</script>";
 /// A page that says which button and key are down.
 const PRESSED: &str = "<title>nothing</title><body style='height:100vh'><script>\
     for (const what of ['mousedown','mouseup','keydown','keyup','dblclick'])\
