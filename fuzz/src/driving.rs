@@ -143,7 +143,10 @@ impl<'a> Driving<'a> {
                 Ok(answer) => self.judge(&attempt, &answer),
                 Err(NoAnswer::Refused) => return Err("nobody listens any longer".into()),
                 Err(how) if attempt.is_answered => self.unanswered(&attempt, how),
-                Err(_) => self.findings.borrow_mut().answered(0),
+                Err(_) => self
+                    .findings
+                    .borrow_mut()
+                    .answered(0, attempt.shown.who, None),
             }
         }
         Ok(())
@@ -237,8 +240,8 @@ impl<'a> Driving<'a> {
                 };
                 let shape = match maker.rng.below(100) {
                     _ if is_held => Shape::Broken,
-                    0..=39 => Shape::Whole,
-                    40..=79 => Shape::Bent,
+                    0..=54 => Shape::Whole,
+                    55..=84 => Shape::Bent,
                     _ => Shape::Broken,
                 };
                 let request = requests::request(&mut maker, operation, shape, &shown);
@@ -365,7 +368,10 @@ impl<'a> Driving<'a> {
     }
 
     fn judge(&self, attempt: &Attempt<'_>, answer: &Answer) {
-        self.findings.borrow_mut().answered(answer.status);
+        let operation = attempt.operation.map(|operation| operation.id.as_str());
+        self.findings
+            .borrow_mut()
+            .answered(answer.status, attempt.shown.who, operation);
         let is_json = answer
             .line("content-type")
             .is_some_and(|kind| kind.contains("json"));

@@ -1,6 +1,9 @@
 //! What the run counts, what it holds against the server, and the words it closes with.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 /// Bytes of a request that are shown.
 const SHOWN_BYTES_MAX: usize = 1_500;
@@ -47,6 +50,10 @@ pub(crate) struct Findings {
     attempts: BTreeMap<&'static str, u64>,
     /// Answers by status; 0 where none had to come.
     statuses: BTreeMap<u16, u64>,
+    /// Answers by caller: how many there were, and how many were granted.
+    callers: BTreeMap<&'static str, (u64, u64)>,
+    /// The operations that somebody was granted.
+    granted: BTreeSet<String>,
     failures: BTreeMap<(Kind, String), Failures>,
 }
 
@@ -64,9 +71,20 @@ impl Findings {
         *self.attempts.entry(what).or_default() += 1;
     }
 
-    /// Counts an answer.
-    pub(crate) fn answered(&mut self, status: u16) {
+    /// Counts an answer to a caller of that kind.
+    pub(crate) fn answered(&mut self, status: u16, who: &'static str, operation: Option<&str>) {
         *self.statuses.entry(status).or_default() += 1;
+        let (answers, granted) = self.callers.entry(who).or_default();
+        *answers += 1;
+        if (200..300).contains(&status) {
+            *granted += 1;
+            self.granted.extend(operation.map(str::to_owned));
+        }
+    }
+
+    /// Whether somebody was granted that operation.
+    pub(crate) fn was_granted(&self, operation: &str) -> bool {
+        self.granted.contains(operation)
     }
 
     /// Holds a failure against the server; `place` is what failures are told apart by.
@@ -121,6 +139,10 @@ impl fmt::Display for Findings {
             .map(|(status, count)| format!("{status}×{count}"));
         writeln!(f, "answers: {}", statuses.collect::<Vec<_>>().join(" "))?;
         writeln!(f, "attempts: {} ({attempts})", self.attempts())?;
+        let callers = self.callers.iter();
+        let callers =
+            callers.map(|(who, (answers, granted))| format!("{who} {granted} of {answers}"));
+        writeln!(f, "granted: {}", callers.collect::<Vec<_>>().join(", "))?;
         let kinds = [
             Kind::ServerError,
             Kind::Hang,

@@ -119,11 +119,6 @@ impl KnownIds {
             .or_else(|| self.of_member(name, rng))
     }
 
-    /// Forgets everything of one name.
-    pub(crate) fn forget(&mut self, name: &str) {
-        self.values.remove(name);
-    }
-
     fn one(&self, name: &str, rng: &mut Rng) -> Option<String> {
         let values = self.values.get(name).filter(|values| !values.is_empty())?;
         Some(rng.pick(values).clone())

@@ -75,7 +75,8 @@ impl Ask {
             }
         }
         Ok(Self {
-            server: server.ok_or("--server names no program")?,
+            // It is started in another folder.
+            server: std::path::absolute(server.ok_or("--server names no program")?)?,
             folder: folder.ok_or("--folder names no folder")?,
             span: Duration::try_from_secs_f64(minutes * 60.0)?,
             seed,

@@ -160,11 +160,10 @@ fn rows(database: &Path) -> Result<BTreeMap<String, u64>> {
     let mut rows = BTreeMap::new();
     for name in names {
         let name = name?;
-        let count: i64 = connection.query_row(
-            &format!("SELECT count(*) FROM \"{name}\""),
-            [],
-            |row| row.get(0),
-        )?;
+        let count: i64 =
+            connection.query_row(&format!("SELECT count(*) FROM \"{name}\""), [], |row| {
+                row.get(0)
+            })?;
         rows.insert(name, u64::try_from(count)?);
     }
     Ok(rows)

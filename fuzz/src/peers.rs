@@ -30,9 +30,6 @@ pub(crate) async fn meet(driving: &Driving<'_>, until: Instant) -> Result<()> {
             }
             1 if driving.may_be_granted("peers") => turn(driving, &callers).await?,
             2 => toolkit(driving, &callers).await?,
-            3 | 4 if driving.may_be_granted("peers") && round < 10 => {
-                add_servers(driving, &callers, &path).await?;
-            }
             _ => {
                 for name in ["http", "sse", "stdio"] {
                     driving
@@ -50,6 +47,66 @@ pub(crate) async fn meet(driving: &Driving<'_>, until: Instant) -> Result<()> {
             }
         }
         round += 1;
+    }
+    Ok(())
+}
+
+/// Puts something of every kind into a new house, and learns the ids of all that can be listed.
+///
+/// # Errors
+/// That the server is there no longer.
+pub(crate) async fn furnish(driving: &Driving<'_>) -> Result<()> {
+    let callers = driving.callers.borrow().clone();
+    let agents = callers.agent_ids();
+    let members = json!({"kind": "channel", "title": "Release", "agentIds": agents});
+    let room = driving
+        .ask(&callers, "POST", "/api/rooms", &members)
+        .await?;
+    let room = format!("/api/rooms/{}", room["id"].as_str().unwrap_or_default());
+    let cwd = driving.house.work("ada");
+    let session = json!({"cwd": cwd, "runtime": "rehearsal"});
+    let session = driving
+        .ask(&callers, "POST", "/api/sessions", &session)
+        .await?;
+    let session = format!(
+        "/api/sessions/{}",
+        session["id"].as_str().unwrap_or_default()
+    );
+    let call = "#call write_file {\"path\":\"new.md\",\"content\":\"x\"}";
+    let page = json!({"content": {"type": "markdown", "content": "# Plan", "title": "Plan"}});
+    for (path, body) in [
+        (format!("{room}/entries"), json!({"text": "What is left?"})),
+        (format!("{room}/canvas"), page.clone()),
+        (format!("{session}/canvas"), page),
+        (format!("{session}/messages"), json!({"content": call})),
+        (
+            format!("{session}/messages"),
+            json!({"content": "#say later"}),
+        ),
+        (
+            "/api/workbench/sign".to_owned(),
+            json!({"kind": "file", "cwd": cwd, "path": "plan.md"}),
+        ),
+    ] {
+        driving.ask(&callers, "POST", &path, &body).await?;
+    }
+    for agent in &agents {
+        let path = format!("/api/agents/{agent}/mcp-servers");
+        add_servers(driving, &callers, &path).await?;
+    }
+    toolkit(driving, &callers).await?;
+    let lists = driving
+        .interface
+        .operations
+        .iter()
+        .filter(|operation| !operation.is_write());
+    for list in lists {
+        let path = list.path.replace("/api/rooms/{id}", &room);
+        let path = path.replace("/api/sessions/{id}", &session);
+        let path = path.replace("/api/agents/{id}", &format!("/api/agents/{}", agents[0]));
+        if !path.contains('{') {
+            driving.ask(&callers, "GET", &path, &Value::Null).await?;
+        }
     }
     Ok(())
 }

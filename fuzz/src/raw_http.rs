@@ -84,7 +84,8 @@ pub(crate) fn bytes(host: &str, rng: &mut Rng) -> (Vec<u8>, bool) {
             ),
             true,
         ),
-        27 => (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), true),
+        // Whoever speaks HTTP/2 cannot read an answer in HTTP/1.1.
+        27 => (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), false),
         28 => (head(get, "Expect: 200-maybe\r\n"), true),
         29 => {
             // Several at once; the first one's answer is read.

@@ -119,7 +119,7 @@ fn filled(maker: &mut Maker<'_>, path: &str, shape: Shape) -> String {
 fn query(maker: &mut Maker<'_>, operation: &Operation, shape: Shape) -> String {
     let mut pairs = Vec::new();
     for (name, schema) in &operation.query {
-        if !maker.rng.chance(70) {
+        if !maker.rng.chance(if is_needed(name) { 95 } else { 30 }) {
             continue;
         }
         let value = maker.whole(name, schema);
@@ -278,4 +278,9 @@ fn escaped(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Whether an operation that has a query parameter of that name seldom does anything without it.
+fn is_needed(name: &str) -> bool {
+    ["cwd", "path", "q", "agentId"].contains(&name)
 }

@@ -3,10 +3,10 @@
 use std::{cell::RefCell, future::pending, path::Path, time::Duration};
 
 use futures_util::future::try_join_all;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    Ask, Result,
+    Ask, HANG_S, Result,
     driving::Driving,
     findings::{Findings, Kind},
     hostile_server::HostileServer,
@@ -68,6 +68,7 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
             seed,
         )?);
     }
+    try_join_all(all.iter().map(peers::furnish)).await?;
     let outcome = thirds(&all, ask.span).await;
     for house in &houses {
         for line in house.panics() {
@@ -109,6 +110,13 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
     for line in lines {
         println!("{line}");
     }
+    let never = never_granted(&interface, &findings);
+    println!(
+        "operations granted: {} of {}; never: {}",
+        interface.operations.len() - never.len(),
+        interface.operations.len(),
+        never.join(" ")
+    );
     println!(
         "hostile agents started: {starts}, requests to the hostile server: {}",
         hostile.asked()
@@ -148,12 +156,21 @@ async fn thirds(all: &[Driving<'_>], span: Duration) -> Result<Vec<[Holdings; 2]
 /// Sends requests to all houses for so long.
 async fn send(all: &[Driving<'_>], span: Duration) -> Result<()> {
     let until = Instant::now() + span;
+    // What waits by design is not waited for.
+    let end = until + Duration::from_secs(HANG_S);
     let connections = all
         .iter()
-        .flat_map(|driving| (0..CONNECTIONS).map(move |_| driving.connection(until)));
-    let peers = all.iter().map(|driving| peers::meet(driving, until));
+        .flat_map(|driving| (0..CONNECTIONS).map(move |_| cut(end, driving.connection(until))));
+    let peers = all
+        .iter()
+        .map(|driving| cut(until, peers::meet(driving, until)));
     tokio::try_join!(try_join_all(connections), try_join_all(peers))?;
     Ok(())
+}
+
+/// Does it, and leaves it at that moment where it is not done.
+async fn cut(end: Instant, work: impl Future<Output = Result<()>>) -> Result<()> {
+    timeout_at(end, work).await.unwrap_or(Ok(()))
 }
 
 /// What each house holds once nothing happens in it.
@@ -178,6 +195,15 @@ async fn at_rest(all: &[Driving<'_>]) -> Result<Vec<Holdings>> {
         held.push(Holdings::of(house.process(), &house.database())?);
     }
     Ok(held)
+}
+
+/// The operations that nobody was granted.
+fn never_granted<'a>(interface: &'a Interface, findings: &Findings) -> Vec<&'a str> {
+    let ids = interface
+        .operations
+        .iter()
+        .map(|operation| operation.id.as_str());
+    ids.filter(|id| !findings.was_granted(id)).collect()
 }
 
 /// Holds it against the run where it did not reach what it is there for.

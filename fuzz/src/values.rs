@@ -148,7 +148,10 @@ impl Maker<'_> {
                     .map(|_| self.at_depth(name, &schema["items"], depth + 1))
                     .collect()
             }
-            Some("string") => Value::String(self.text(name)),
+            Some("string") => match schema["example"].as_str() {
+                Some(example) if !leads_outside(name) && self.rng.chance(40) => json!(example),
+                _ => Value::String(self.text(name)),
+            },
             Some("integer" | "number") => {
                 let least = schema["minimum"].as_i64().unwrap_or(0);
                 json!(least + i64::try_from(self.rng.below(100)).unwrap_or_default())
@@ -162,9 +165,11 @@ impl Maker<'_> {
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
         let mut made = Map::new();
         let required = schema["required"].as_array();
+        // Each further member is one more that may be wrong for the others.
+        let share = *self.rng.pick(&[0, 0, 10, 50]);
         for (name, member) in schema["properties"].as_object().into_iter().flatten() {
             let is_required = required.is_some_and(|all| all.iter().any(|one| one == name));
-            if is_required || (depth <= DEPTH_MAX && self.rng.chance(40)) {
+            if is_required || (depth <= DEPTH_MAX && self.rng.chance(share)) {
                 made.insert(name.clone(), self.at_depth(name, member, depth + 1));
             }
         }
@@ -181,8 +186,7 @@ impl Maker<'_> {
     /// A text that the member of that name may take. Folders, programs and addresses are the
     /// fuzzer's own, so that nothing else is written, started or called.
     pub(crate) fn text(&mut self, name: &str) -> String {
-        let lower = name.to_lowercase();
-        if lower.contains("url") || lower.contains("origin") {
+        if is_address(name) {
             let tail = self
                 .rng
                 .pick(&["/mcp", "/openapi.json", "/junk", "/endless", "/", ""]);
@@ -204,6 +208,7 @@ impl Maker<'_> {
                     .pick(&["rehearsal", "hostile", "silent"])
                     .to_string();
             }
+            "permissionMode" | "modeId" => return "default".to_owned(),
             "email" => return format!("p{}@example.org", self.rng.below(50)),
             "emoji" => return self.rng.pick(&["👍", "🎉", "👩‍👩‍👧", "x"]).to_string(),
             "setting" | "key" => {
@@ -272,10 +277,6 @@ impl Maker<'_> {
                 let Some(name) = members.keys().nth(place).cloned() else {
                     return;
                 };
-                let lower = name.to_lowercase();
-                let leads_outside = ["cwd", "command", "args", "env"].contains(&name.as_str())
-                    || lower.contains("url")
-                    || lower.contains("origin");
                 match self.rng.below(5) {
                     0 => {
                         members.remove(&name);
@@ -284,7 +285,7 @@ impl Maker<'_> {
                         let (extra, any) = (self.odd_text(), self.anything(1));
                         members.insert(extra, any);
                     }
-                    _ if leads_outside => {
+                    _ if leads_outside(&name) => {
                         let wrong = [json!(0), json!("\u{0}"), json!([]), json!("relative")];
                         members.insert(name, self.rng.pick(&wrong).clone());
                     }
@@ -334,4 +335,14 @@ impl Maker<'_> {
             _ => b"{\"a\":NaN}".to_vec(),
         }
     }
+}
+
+/// Whether the member of that name says where the server goes: a folder, a program, an address.
+fn leads_outside(name: &str) -> bool {
+    ["cwd", "command", "args", "env"].contains(&name) || is_address(name)
+}
+
+fn is_address(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("url") || name.contains("origin")
 }
