@@ -184,7 +184,7 @@ impl Callers {
             9 | 10 => self.shown("key", of(&self.key)),
             11 | 12 => self.shown("cookie", of(&self.cookie)),
             13 => self.shown("person", of(&self.person)),
-            14 | 15 | 16 => self.agent(rng),
+            14..=16 => self.agent(rng),
             17 => {
                 let lines = [of(&self.key), self.tokens.clone()].concat();
                 self.shown("two credentials", lines)

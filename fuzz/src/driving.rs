@@ -125,7 +125,7 @@ impl<'a> Driving<'a> {
         while Instant::now() < until {
             let number = self.next.get();
             self.next.set(number + 1);
-            if number % MEND_EVERY == 0 {
+            if number.is_multiple_of(MEND_EVERY) {
                 self.mend().await?;
             }
             let attempt = self.attempt(number);
