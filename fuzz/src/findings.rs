@@ -10,6 +10,9 @@ const SHOWN_BYTES_MAX: usize = 1_500;
 /// Failures that are shown whole; all are counted.
 const SHOWN_MAX: usize = 12;
 
+/// One answer in so many may be late once.
+const LATE_ONCE_IN: u64 = 10_000;
+
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -54,6 +57,8 @@ pub(crate) struct Findings {
     callers: BTreeMap<&'static str, (u64, u64)>,
     /// The operations that somebody was granted.
     granted: BTreeSet<String>,
+    /// What was late once and not when it was asked for again.
+    late_once: Vec<String>,
     failures: BTreeMap<(Kind, String), Failures>,
 }
 
@@ -85,6 +90,17 @@ impl Findings {
     /// Whether somebody was granted that operation.
     pub(crate) fn was_granted(&self, operation: &str) -> bool {
         self.granted.contains(operation)
+    }
+
+    /// Notes that an answer was late and came in time when it was asked for again; too many of
+    /// them are a hang.
+    pub(crate) fn late_once(&mut self, place: &str) {
+        self.late_once.push(place.to_owned());
+        let allowed = self.attempts() / LATE_ONCE_IN + 1;
+        if u64::try_from(self.late_once.len()).is_ok_and(|late| late > allowed) {
+            let all = self.late_once.join(", ");
+            self.failed(Kind::Hang, "too many answers were late once", || all);
+        }
     }
 
     /// Holds a failure against the server; `place` is what failures are told apart by.
@@ -151,7 +167,12 @@ impl fmt::Display for Findings {
             Kind::Ended,
         ];
         let counts = kinds.map(|kind| format!("{kind}: {}", self.count(kind)));
-        write!(f, "{}", counts.join(", "))
+        write!(
+            f,
+            "{}, late once: {}",
+            counts.join(", "),
+            self.late_once.len()
+        )
     }
 }
 

@@ -82,6 +82,11 @@ impl House {
             // No program of this computer is found there: no agent, no browser, no tool server.
             .env("PATH", folder.join("bin"))
             .env("GUILDHALL_LOG", "warn")
+            // What is free goes back to the system at once, so that memory that grows is held:
+            // else each thread keeps the largest block that it ever had, such as a password's.
+            .env("MALLOC_ARENA_MAX", "2")
+            .env("MALLOC_MMAP_THRESHOLD_", "131072")
+            .env("MALLOC_TRIM_THRESHOLD_", "131072")
             .args([
                 "serve",
                 "--bind",

@@ -2,10 +2,22 @@
 
 use serde_json::{Value, json};
 
-use crate::{callers::Shown, requests::Request, values::Maker};
+use crate::{HANG_S, callers::Shown, requests::Request, values::Maker};
 
 /// A tool and the schema of its arguments.
 pub(crate) type Tool = (String, Value);
+
+/// Seconds that a call may take whose tool waits for a person's word on a card, which is 50 s, or
+/// for a tool server, which has 20 s.
+const WAIT_MAX_S: u64 = 60;
+/// How the names of those tools begin.
+const WAITING: &str = "\"name\":\"mcp_";
+
+/// Seconds that the answer to this request may take.
+pub(crate) fn answer_max_s(request: &Request) -> u64 {
+    let is_waiting = String::from_utf8_lossy(&request.bytes).contains(WAITING);
+    if is_waiting { WAIT_MAX_S } else { HANG_S }
+}
 
 /// The tools that an answer to `tools/list` names.
 pub(crate) fn tools_in(answer: &Value) -> Vec<Tool> {
