@@ -74,6 +74,12 @@ const WAITS: &[(&str, u64, &str)] = &[
         35,
         "asks the cloud service, which has 30 s",
     ),
+    ("unlinkCloud", 35, "tells the cloud service, which has 30 s"),
+    (
+        "cancelCloudLink",
+        35,
+        "tells the cloud service, which has 30 s",
+    ),
     (
         "checkCloudLink",
         35,

@@ -143,9 +143,14 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
 ///
 /// In the second half few writes are granted, as rows are to stay what they are.
 async fn thirds(all: &[Driving<'_>], span: Duration) -> Result<Vec<[Holdings; 2]>> {
-    send(all, span / 2).await?;
-    all.iter().for_each(Driving::hold_rows);
-    send(all, span / 6).await?;
+    let half = Instant::now() + span / 2;
+    let holding = async {
+        // Nothing ends it before that moment.
+        let _ = timeout_at(half, pending::<()>()).await;
+        all.iter().for_each(Driving::hold_rows);
+        Ok(())
+    };
+    tokio::try_join!(send(all, span * 2 / 3), holding)?;
     let before = at_rest(all).await?;
     send(all, span / 3).await?;
     let after = at_rest(all).await?;
@@ -175,26 +180,23 @@ async fn cut(end: Instant, work: impl Future<Output = Result<()>>) -> Result<()>
 
 /// What each house holds once nothing happens in it.
 async fn at_rest(all: &[Driving<'_>]) -> Result<Vec<Holdings>> {
-    let mut held = Vec::new();
-    for driving in all {
-        let house = driving.house;
-        let callers = driving.callers.borrow().clone();
-        house.bring_to_rest(&callers).await?;
-        let mut last = (0, 0);
-        let deadline = Instant::now() + REST_MAX;
-        while last.1 < LOOKS_SAME && Instant::now() < deadline {
-            let now = measure::descriptors(house.process())?;
-            last = if now == last.0 {
-                (now, last.1 + 1)
-            } else {
-                (now, 0)
-            };
-            // Nothing tells that a server is at rest.
-            let _ = timeout(LOOK_EVERY, pending::<()>()).await;
-        }
-        held.push(Holdings::of(house.process(), &house.database())?);
+    try_join_all(all.iter().map(held)).await
+}
+
+async fn held(driving: &Driving<'_>) -> Result<Holdings> {
+    let house = driving.house;
+    let callers = driving.callers.borrow().clone();
+    house.bring_to_rest(&callers).await?;
+    let (mut last, mut same) = (0, 0);
+    let deadline = Instant::now() + REST_MAX;
+    while same < LOOKS_SAME && Instant::now() < deadline {
+        let now = measure::descriptors(house.process())?;
+        same = if now == last { same + 1 } else { 0 };
+        last = now;
+        // Nothing tells that a server is at rest.
+        let _ = timeout(LOOK_EVERY, pending::<()>()).await;
     }
-    Ok(held)
+    Holdings::of(house.process(), &house.database())
 }
 
 /// The operations that nobody was granted.

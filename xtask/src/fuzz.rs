@@ -15,8 +15,8 @@ const FUZZER: &str = "guildhall-fuzz";
 /// How long the fuzzer runs where nothing else is said, in minutes.
 const MINUTES: &str = "1";
 
-/// The fewest requests that such a run of `ci` is worth; a busy computer of two cores sends twice
-/// as many.
+/// The fewest requests that such a run of `ci` is worth; two cores send 19,000, and 5,000 where
+/// ten other programs want them too.
 const CI_ATTEMPTS_MIN: &str = "3000";
 
 /// Runs the fuzzer for `--minutes`, with the requests that `--seed` decides.
