@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::try_join_all;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -209,11 +210,11 @@ impl House {
             if open.is_empty() {
                 break;
             }
-            for id in open {
-                callers
-                    .ask("DELETE", &format!("/api/sessions/{id}"), &json!({}))
-                    .await?;
-            }
+            let closing = open.iter().map(async |id: &&str| {
+                let path = format!("/api/sessions/{id}");
+                callers.ask("DELETE", &path, &json!({})).await
+            });
+            try_join_all(closing).await?;
         }
         let agents = callers
             .ask("GET", "/api/agents", &Value::Null)

@@ -19,7 +19,7 @@ use crate::{
 /// Connections that send at once, to each house.
 const CONNECTIONS: usize = 4;
 /// How often is looked whether a house is at rest, and how often it has to be the same.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const LOOK_EVERY: Duration = Duration::from_millis(300);
 const LOOKS_SAME: usize = 5;
 /// How long it may take to come to rest.
 const REST_MAX: Duration = Duration::from_secs(20);
