@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: the checks, quickest first, then every test.
+//! `cargo xtask ci`: the checks, quickest first, then every test and a minute of the fuzzer.
 //!
 //! The linter and the documentation share one set of checked dependencies, all tests share one
 //! set of compiled ones. Warnings are refused by arguments that reach our crates only: through
@@ -6,7 +6,7 @@
 
 use crate::failure::Result;
 use crate::report::Report;
-use crate::{step, test, tidy, tools};
+use crate::{fuzz, step, test, tidy, tools};
 
 /// Runs every check and every test.
 ///
@@ -34,6 +34,7 @@ pub(crate) fn run() -> Result<()> {
     let mut doc = tools::cargo(&["doc", "--workspace", "--no-deps"]);
     let doc = doc.env("RUSTDOCFLAGS", "-D warnings");
     report.keep(step::run("documentation", doc));
-    test::run_steps(&needs, &mut report);
+    let server = test::run_steps(&needs, &mut report);
+    report.step_with("fuzz", server.as_deref(), fuzz::run_briefly);
     report.finish()
 }

@@ -15,6 +15,7 @@ mod ci;
 mod counterparts;
 mod counts;
 mod failure;
+mod fuzz;
 mod pinned;
 mod report;
 mod run;
@@ -57,7 +58,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "ci",
-        about: "formatting, lints, documentation and house rules, then everything `test` does",
+        about: "formatting, lints, documentation and house rules, everything `test` does, a minute of `fuzz`",
         takes_arguments: false,
         run: |_| ci::run(),
     },
@@ -78,6 +79,12 @@ const VERBS: &[Verb] = &[
         about: "measure speed and memory beside the machine's own: `bench -- --quick`, `--json`",
         takes_arguments: true,
         run: bench::run,
+    },
+    Verb {
+        name: "fuzz",
+        about: "send malformed requests to a server beside hostile peers: `fuzz --minutes 15`",
+        takes_arguments: true,
+        run: fuzz::run,
     },
     Verb {
         name: "agents",

@@ -69,8 +69,9 @@ impl Needs {
     }
 }
 
-/// Installs the pinned programs, builds the page and the server, and runs all tests.
-pub(crate) fn run_steps(needs: &Needs, report: &mut Report) {
+/// Installs the pinned programs, builds the page and the server, and runs all tests; returns the
+/// server that was built.
+pub(crate) fn run_steps(needs: &Needs, report: &mut Report) -> Option<PathBuf> {
     let agents = report.keep(pinned::install(&agents::SHELF));
     // Without them only the tests that speak with them fail.
     report.keep(pinned::install(&counterparts::SHELF));
@@ -79,8 +80,9 @@ pub(crate) fn run_steps(needs: &Needs, report: &mut Report) {
     crate_tests(server.as_deref(), report);
     agent_tests(server.as_deref().and(agents.as_ref()), report);
     page_tests(report);
-    let server = server.as_deref().filter(|_| page.is_some());
-    browser_tests(server, &needs.chromium, report);
+    let with_page = server.as_deref().filter(|_| page.is_some());
+    browser_tests(with_page, &needs.chromium, report);
+    server
 }
 
 /// The tests of the crates, those in their documentation included.

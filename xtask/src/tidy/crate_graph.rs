@@ -94,6 +94,11 @@ const FLOORS: &[Floor] = &[
         never: &["axum", "hyper", "rusqlite"],
     },
     Floor {
+        package: "guildhall-fuzz",
+        uses: &[],
+        never: &["axum", "hyper"],
+    },
+    Floor {
         package: "xtask",
         uses: &[],
         never: &[],
