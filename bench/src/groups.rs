@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use crate::{
     Ask, Result, Scale, browser, commands::Commands, connectors, descriptors, directories,
-    enclosure, exports, filling, filling::Filling, measure, pages, posts, rooms, saves, say,
-    searches, served, server::House, sessions::Sessions, starts, streams, table::Row, tool_servers,
-    transcripts::Transcripts, turns::Crew,
+    enclosure, exports, filling, filling::Filling, measure, overload, pages, posts, rooms, saves,
+    say, searches, served, server::House, sessions::Sessions, starts, streams, table::Row,
+    tool_servers, transcripts::Transcripts, turns::Crew,
 };
 
 /// How long a group may take before the run is given up; what hangs is told, not waited for.
@@ -37,10 +37,12 @@ pub(crate) enum Group {
     Sessions,
     /// What the enclosure of agents costs, and what one without it can cost everybody.
     Enclosure,
+    /// What everybody waits while many peers hold connections.
+    Overload,
 }
 
 impl Group {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Rooms,
         Self::Transcripts,
         Self::Streams,
@@ -50,6 +52,7 @@ impl Group {
         Self::Connectors,
         Self::Sessions,
         Self::Enclosure,
+        Self::Overload,
     ];
 
     /// As it is called on the command line.
@@ -64,6 +67,7 @@ impl Group {
             Self::Connectors => "connectors",
             Self::Sessions => "sessions",
             Self::Enclosure => "enclosure",
+            Self::Overload => "overload",
         }
     }
 
@@ -127,6 +131,10 @@ impl Group {
                 let house = few.house.copy_to(folder.join("descriptors"))?;
                 rows.extend(descriptors::measure(&house).await?);
                 Ok(rows)
+            }
+            Self::Overload => {
+                say("more connections than the server keeps");
+                overload::measure(&few.house.copy_to(folder.join("overload"))?).await
             }
         }
     }

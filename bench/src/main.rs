@@ -23,6 +23,7 @@ mod http;
 mod machine;
 mod measure;
 mod nginx;
+mod overload;
 mod pages;
 mod posts;
 mod rooms;
@@ -224,6 +225,15 @@ fn broken(error: guildhall_domain::Error) -> Failure {
         guildhall_domain::Error::Fault(fault) => fault.into(),
         refused => format!("the store refused: {refused:?}").into(),
     }
+}
+
+/// How many descriptors this process may have.
+fn descriptor_limit() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    let limit = getrlimit(Resource::Nofile).current;
+    limit
+        .and_then(|limit| usize::try_from(limit).ok())
+        .unwrap_or(usize::MAX)
 }
 
 /// Each open stream is a descriptor here as well, and two where nobody serves.
