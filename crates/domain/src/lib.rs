@@ -48,6 +48,7 @@ pub mod text;
 pub mod threads;
 pub mod tokens;
 pub mod transcript;
+pub mod trusted_proxies;
 pub mod turns;
 pub mod usage;
 pub mod workbench;

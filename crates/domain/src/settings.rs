@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     Refusal, browser::Origins, cloud::addresses::CloudUrl, limits, outcome::Invalid,
-    rooms::TURN_LIMITS_DEFAULT, workbench::PreviewPorts,
+    rooms::TURN_LIMITS_DEFAULT, trusted_proxies::TrustedProxies, workbench::PreviewPorts,
 };
 
 /// A setting's value.
@@ -77,6 +77,13 @@ pub enum Kind {
     },
     /// Origins such as `https://example.org`; none unless it is set.
     Origins {
+        /// Characters of each at most.
+        max: usize,
+        /// Lines at most.
+        count: usize,
+    },
+    /// Addresses and networks such as `10.0.0.0/8`; none unless it is set.
+    Networks {
         /// Characters of each at most.
         max: usize,
         /// Lines at most.
@@ -198,6 +205,8 @@ settings! {
         "Further origins whose pages may call this server.";
     PUBLIC_URL = "server.publicUrl", Kind::Text { max: 300 }, false,
         "Where browsers reach this server, with scheme, host and port; sign-ins of tool servers come back there. Empty for this computer.";
+    TRUSTED_PROXIES = "server.trustedProxies", Kind::Networks { max: 50, count: 100 }, true,
+        "Proxies before this server, by address or network: what they add to X-Forwarded-For, -Proto and -Host or to Forwarded says where a request comes from, and how it was asked.";
     WORKBENCH_PEOPLE = "workbench.people", Kind::Word { words: &["none", "previews"] }, false,
         "Whether people other than the owner see dev servers of this computer, whose programs they reach as its user does: none, or previews.";
     PREVIEW_PORTS = "workbench.previewPorts", Kind::Ports, false,
@@ -218,7 +227,9 @@ impl Setting {
             Kind::Word { words } => Value::Text(words.first().copied().unwrap_or("").to_owned()),
             Kind::Ports => Value::Text(PreviewPorts::DEFAULT.to_owned()),
             Kind::Text { .. } | Kind::Service => Value::Text(String::new()),
-            Kind::Origins { .. } | Kind::Texts { .. } => Value::Texts(Vec::new()),
+            Kind::Networks { .. } | Kind::Origins { .. } | Kind::Texts { .. } => {
+                Value::Texts(Vec::new())
+            }
         }
     }
 
@@ -249,15 +260,22 @@ impl Setting {
             (Kind::Service, Value::Text(text)) if text.is_empty() => Ok(()),
             (Kind::Service, Value::Text(text)) => CloudUrl::parse(text).map(|_| ()),
             (Kind::Text { max }, Value::Text(text)) => line(text, max),
-            (Kind::Origins { max, count } | Kind::Texts { max, count }, Value::Texts(texts)) => {
+            (
+                Kind::Networks { max, count }
+                | Kind::Origins { max, count }
+                | Kind::Texts { max, count },
+                Value::Texts(texts),
+            ) => {
                 if texts.len() > count {
                     return Err(format!("must have at most {count} items"));
                 }
                 texts.iter().try_for_each(|text| line(text, max))?;
-                if matches!(self.kind, Kind::Origins { .. }) {
-                    origins(texts)
-                } else {
-                    Ok(())
+                match self.kind {
+                    Kind::Origins { .. } => origins(texts),
+                    Kind::Networks { .. } => {
+                        TrustedProxies::parse(texts.iter().map(String::as_str)).map(|_| ())
+                    }
+                    _ => Ok(()),
                 }
             }
             (Kind::Flag { .. }, _) => Err("must be true or false".to_owned()),
@@ -265,7 +283,7 @@ impl Setting {
                 Err("must be a whole number that is not negative".to_owned())
             }
             (Kind::Text { .. } | Kind::Ports | Kind::Service, _) => Err("must be text".to_owned()),
-            (Kind::Origins { .. } | Kind::Texts { .. }, _) => {
+            (Kind::Networks { .. } | Kind::Origins { .. } | Kind::Texts { .. }, _) => {
                 Err("must be a list of texts".to_owned())
             }
         }
@@ -419,6 +437,16 @@ mod tests {
             (
                 &BROWSER_AGENT_ORIGINS,
                 Value::Texts(vec!["localhost:3000".to_owned()]),
+                false,
+            ),
+            (
+                &TRUSTED_PROXIES,
+                Value::Texts(vec!["10.0.0.0/8".to_owned()]),
+                true,
+            ),
+            (
+                &TRUSTED_PROXIES,
+                Value::Texts(vec!["proxy".to_owned()]),
                 false,
             ),
             (&DEFAULT_RUNTIME, text(&"x".repeat(65)), false),

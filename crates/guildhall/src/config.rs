@@ -59,6 +59,14 @@ pub(crate) struct ServeArgs {
         value_delimiter = ','
     )]
     allowed_origins: Option<Vec<String>>,
+    /// Proxies before this server, by address or network, that say where a request comes from
+    #[arg(
+        long = "trusted-proxy",
+        env = "GUILDHALL_TRUSTED_PROXIES",
+        value_name = "NETWORK",
+        value_delimiter = ','
+    )]
+    trusted_proxies: Option<Vec<String>>,
     /// Folders agents may work beneath [default: home, the temporary folder, the present one]
     #[arg(
         long = "root",
@@ -114,6 +122,11 @@ impl ServeArgs {
                 &settings::ALLOWED_ORIGINS,
                 "allowed_origins",
                 &self.allowed_origins,
+            ),
+            texts(
+                &settings::TRUSTED_PROXIES,
+                "trusted_proxies",
+                &self.trusted_proxies,
             ),
             texts(&settings::FILES_ROOTS, "roots", &self.roots),
             self.preview_ports.clone().map(|ports| {

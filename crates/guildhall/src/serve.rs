@@ -14,7 +14,8 @@ use guildhall_domain::{
     Error, Fault,
     callers::AuthMode,
     ports::Reserved,
-    settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS},
+    settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS, TRUSTED_PROXIES},
+    trusted_proxies::TrustedProxies,
 };
 use guildhall_hall::{
     Auth, Clock, Hall, Opening, PreviewDoors,
@@ -356,9 +357,12 @@ async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<Allowed, ServeError> {
         SocketAddr::V4(address) => address.ip().to_string(),
         SocketAddr::V6(address) => format!("[{}]", address.ip()),
     });
+    let proxies = texts(&TRUSTED_PROXIES).await?;
     Ok(Allowed {
         hosts,
         origins: texts(&ALLOWED_ORIGINS).await?,
+        // Settings are checked before they are kept.
+        proxies: TrustedProxies::parse(proxies.iter().map(String::as_str)).unwrap_or_default(),
     })
 }
 

@@ -12,6 +12,7 @@ use guildhall_domain::limits;
 
 use crate::{
     errors::{ApiError, internal},
+    forwarded::Forwarded,
     origin::{is_loopback_name, name_of},
     state::State,
 };
@@ -99,7 +100,7 @@ fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 /// The cookie as the answer to one request sets it.
 ///
 /// The request's `Origin`, which was found to be this server's own, says whether the page is on
-/// https; no header of a proxy is believed.
+/// https; so does a trusted proxy.
 pub struct Cookie {
     name: String,
     is_secure: bool,
@@ -109,7 +110,9 @@ impl FromRequestParts<State> for Cookie {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
-        let is_secure = parts.headers.get(ORIGIN).is_some_and(is_https);
+        let forwarded = parts.extensions.get::<Forwarded>();
+        let is_secure = parts.headers.get(ORIGIN).is_some_and(is_https)
+            || forwarded.is_some_and(|forwarded| forwarded.is_https);
         let name = if is_secure {
             SECURE_NAME.to_owned()
         } else {

@@ -1,6 +1,8 @@
 //! Guards: what every request of every listener passes before any route sees it.
 //! In order: framing, sizes, `Host`, `Origin`. Who is calling is decided later, by gates.
 
+use std::net::IpAddr;
+
 use axum::{
     body::Body,
     http::{
@@ -21,6 +23,7 @@ use crate::{
     catalogue,
     docs::ErrorDoc,
     errors::ApiError,
+    forwarded::Forwarded,
     origin::{Allowed, host_allowed, host_and_port_allowed, is_served_path, origin_allowed},
     preconditions,
     previews::came_through_a_preview,
@@ -223,6 +226,16 @@ impl Guards {
     /// Whether they stand before a preview.
     pub fn is_of_preview(&self) -> bool {
         self.preview.is_some()
+    }
+
+    /// What a trusted proxy says of a request from `peer`; `Host` names the host it was asked for
+    /// from then on, but for a preview, whose port tells which one is meant.
+    pub fn forwarded<B>(&self, request: &mut Request<B>, peer: IpAddr) -> Option<Forwarded> {
+        let forwarded = Forwarded::read(request.headers(), peer, &self.allowed.proxies)?;
+        if self.preview.is_none() {
+            forwarded.name_host(request);
+        }
+        Some(forwarded)
     }
 
     /// An id for an answer to something that is not a request.

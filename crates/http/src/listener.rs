@@ -15,7 +15,7 @@ mod test_door;
 use std::{
     future::{Future, poll_fn},
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     pin::pin,
     sync::Arc,
     task::Poll,
@@ -130,6 +130,16 @@ impl Peer {
             | PeerWord::AgentListener(_)) => word,
         };
         Self { word, ..self }
+    }
+
+    /// The same for a request that a trusted proxy sends for somebody else: it is no person of
+    /// this computer, and counts where the proxy says it comes from.
+    fn behind_a_proxy(self, client: Option<IpAddr>) -> Self {
+        let addr = client.map_or(self.addr, |client| SocketAddr::new(client, 0));
+        Self {
+            addr,
+            ..self.behind_a_server()
+        }
     }
 
     /// Whether the other end is on this machine.

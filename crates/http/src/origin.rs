@@ -9,6 +9,8 @@ use axum::http::{
     header::{HeaderName, ORIGIN},
 };
 
+use guildhall_domain::trusted_proxies::TrustedProxies;
+
 use crate::page;
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -27,6 +29,8 @@ pub struct Allowed {
     pub hosts: Vec<String>,
     /// Further origins such as `https://hall.example`: `server.allowedOrigins`.
     pub origins: Vec<String>,
+    /// Proxies that are believed whom they speak for: `server.trustedProxies`.
+    pub proxies: TrustedProxies,
 }
 
 /// Whether a `Host` value names this server.

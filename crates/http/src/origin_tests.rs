@@ -8,6 +8,7 @@ fn allowed() -> Allowed {
     Allowed {
         hosts: vec!["hall.example".to_owned(), "[fd00::7]".to_owned()],
         origins: vec!["https://tools.example:8443".to_owned()],
+        ..Allowed::default()
     }
 }
 

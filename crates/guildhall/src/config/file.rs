@@ -35,6 +35,7 @@ pub(super) struct ServerTable {
     pub(super) reserved_ports: Option<String>,
     allowed_hosts: Option<toml::Value>,
     allowed_origins: Option<toml::Value>,
+    trusted_proxies: Option<toml::Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -154,6 +155,7 @@ impl ServerTable {
         named([
             ("allowedHosts", &self.allowed_hosts),
             ("allowedOrigins", &self.allowed_origins),
+            ("trustedProxies", &self.trusted_proxies),
         ])
     }
 }

@@ -78,4 +78,5 @@ mod server;
 mod sessions;
 #[cfg(feature = "real-servers")]
 mod tested_servers;
+mod trusted_proxies;
 mod workspace;

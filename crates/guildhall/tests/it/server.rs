@@ -180,7 +180,7 @@ impl Server {
     }
 
     /// One request with further lines in its head, each with its end.
-    fn ask_with(
+    pub(crate) fn ask_with(
         &self,
         lines: &str,
         method: &str,

@@ -210,6 +210,7 @@ impl House {
         else {
             return Refused::Overloaded.into_response();
         };
+        let forwarded = self.guards.forwarded(&mut request, line.address().ip());
         if let Err(refused) = self.guards.check(&request) {
             let mut response = refused.into_response();
             if self.guards.is_of_preview() {
@@ -221,6 +222,10 @@ impl House {
         let mut peer = line.peer(&self.peers).await;
         if request.headers().contains_key(OUTGOING) {
             peer = peer.behind_a_server();
+        }
+        if let Some(forwarded) = forwarded {
+            peer = peer.behind_a_proxy(forwarded.client);
+            request.extensions_mut().insert(forwarded);
         }
         if let Err(refused) = self.guards.check_peer(&request, peer.word) {
             return refused.into_response();

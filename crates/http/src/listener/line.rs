@@ -53,6 +53,11 @@ impl Line {
         })
     }
 
+    /// The other end's address.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.peer
+    }
+
     pub(super) fn is_loopback(&self) -> bool {
         peers::is_loopback(self.peer)
     }
