@@ -10,7 +10,7 @@ use rustix::{
 
 use super::{
     folder::{Entry, Kind, readable},
-    hard_links,
+    hard_links::Guarded,
     walk::{Base, Here, Reached},
 };
 
@@ -19,7 +19,7 @@ use super::{
 pub(crate) struct Beneath {
     base: Base,
     /// What no path may lead into, although it lies inside.
-    shunned: Option<Base>,
+    shunned: Option<Guarded>,
 }
 
 impl Beneath {
@@ -39,7 +39,7 @@ impl Beneath {
     /// # Errors
     /// Those of looking at it, unless it is missing.
     pub(crate) fn without(mut self, shunned: &Path) -> io::Result<Self> {
-        self.shunned = match Base::open(shunned) {
+        self.shunned = match Guarded::open(shunned) {
             Ok(shunned) => Some(shunned),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -48,7 +48,7 @@ impl Beneath {
     }
 
     fn shunned(&self) -> Option<Here> {
-        self.shunned.as_ref().map(|shunned| shunned.here)
+        self.shunned.as_ref().map(Guarded::here)
     }
 
     /// Its path without links.
@@ -108,7 +108,7 @@ impl Beneath {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         match &self.shunned {
-            Some(shunned) if hard_links::is_of(shunned, &metadata)? => Err(Errno::XDEV.into()),
+            Some(shunned) if shunned.holds(&metadata)? => Err(Errno::XDEV.into()),
             _ => Ok(file),
         }
     }

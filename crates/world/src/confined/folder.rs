@@ -22,7 +22,7 @@ use rustix::{
 };
 
 use super::{
-    Ground, hard_links,
+    Ground,
     refused::{refused, refused_io},
     walk::{Above, Base, Here, Place, Reached},
 };
@@ -333,7 +333,10 @@ impl Folder {
             Err(error) => return Err(refused(error, &path)),
         };
         let file = OpenFile::new(file, path)?;
-        let is_of_data = hard_links::is_of(&self.ground.data, &file.metadata)
+        let is_of_data = self
+            .ground
+            .data
+            .holds(&file.metadata)
             .map_err(|error| refused(error, Path::new(&file.path)))?;
         match is_of_data {
             true => Err(Refusal::OutsideBoundary.into()),

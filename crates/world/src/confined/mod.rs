@@ -25,6 +25,7 @@ use rustix::io::Errno;
 
 pub use folder::{Entry, Figures, Folder, Kind, Links, OpenFile, Physical, Target};
 
+use hard_links::Guarded;
 use identity::Identities;
 use refused::refused;
 pub(crate) use refused::refused_io;
@@ -44,8 +45,8 @@ pub struct Confined {
 struct Ground {
     /// What `~` stands for.
     home: Option<PathBuf>,
-    /// The data folder, held open so that its numbers stay its own.
-    data: Base,
+    /// The data folder.
+    data: Guarded,
 }
 
 /// How far a caller may reach. Source: contract 6.1.
@@ -83,14 +84,12 @@ impl Confined {
     /// Source: contract 6.1.
     pub fn open(roots: &[PathBuf], home: Option<&Path>, data_dir: &Path) -> Result<Self, Fault> {
         let during = "opening an allowed folder";
-        let open = |path: &Path| {
-            let why = |error| format!("{}: {error}", path.display());
-            Base::open(path).map_err(|error| Fault::broken(during, why(error)))
-        };
-        let data = open(data_dir)?;
+        let broken =
+            |path: &Path, error| Fault::broken(during, format!("{}: {error}", path.display()));
+        let data = Guarded::open(data_dir).map_err(|error| broken(data_dir, error))?;
         let allowed = |path: &Path| {
-            let base = open(path)?;
-            let is_clear = walk::is_clear_of(&base.descriptor, data.here);
+            let base = Base::open(path).map_err(|error| broken(path, error))?;
+            let is_clear = walk::is_clear_of(&base.descriptor, data.here());
             match is_clear.map_err(|error| Fault::broken(during, error))? {
                 true => Ok(Some(Arc::new(base))),
                 // Nothing in the data folder is reached, a root there is none.
@@ -264,7 +263,7 @@ impl Confined {
     /// The folder at `path`, which lies anywhere but in the data folder.
     fn own(&self, path: &Path) -> Result<Folder> {
         let opened = Base::open_without_links(path).and_then(|base| {
-            let is_clear = walk::is_clear_of(&base.descriptor, self.ground.data.here)?;
+            let is_clear = walk::is_clear_of(&base.descriptor, self.ground.data.here())?;
             is_clear.then_some(base).ok_or(Errno::XDEV)
         });
         let base = opened.map_err(|error| refused(error, path))?;
@@ -275,7 +274,7 @@ impl Confined {
 impl Ground {
     /// What is never reached, although it may lie inside.
     fn shunned(&self) -> Option<Here> {
-        Some(self.data.here)
+        Some(self.data.here())
     }
 
     /// The path a caller means: `~` is home.
@@ -293,11 +292,11 @@ impl Ground {
 
     /// Which of the names in the folder that is `here` may be the data folder.
     fn suspect_in(&self, here: Here) -> Suspect {
-        let above = Here::at(&self.data.descriptor, "..".as_ref());
+        let above = self.data.above();
         Suspect {
             // The number a listing tells is not the folder's own where it is mounted.
             is_any: above.is_ok_and(|above| above == here),
-            ino: self.data.here.ino,
+            ino: self.data.here().ino,
         }
     }
 }
