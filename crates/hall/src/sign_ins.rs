@@ -66,12 +66,13 @@ impl Session {
 
 impl Hall {
     /// Says whether whoever asks may sign in or register at all: not a process of an agent, and
-    /// nobody who may be one.
+    /// nobody who may be one; and nobody where there are no accounts.
     ///
     /// # Errors
-    /// Those of [`Hall::caller`] for such a connection.
+    /// Those of [`Hall::caller`] for such a connection, then [`Refusal::AuthModeLocal`].
     pub async fn may_sign_in(&self, approach: &Approach) -> Result<()> {
-        Ok(self.peer_beyond_doubt(approach).await?.require_no_agent()?)
+        self.peer_beyond_doubt(approach).await?.require_no_agent()?;
+        Ok(self.require_accounts()?)
     }
 
     /// Opens a sign-in.

@@ -55,6 +55,8 @@ pub enum Refused {
     HeadersTooLarge,
     /// The head did not arrive in time.
     HeadTimeout,
+    /// The body did not arrive before others needed its place.
+    BodyTimeout,
     /// `Host` does not name this server.
     HostNotAllowed,
     /// The request comes from a foreign page.
@@ -81,7 +83,7 @@ impl Refused {
             }
             Self::TargetTooLong => catalogue::URI_TOO_LONG,
             Self::HeadersTooLarge => catalogue::HEADERS_TOO_LARGE,
-            Self::HeadTimeout => catalogue::REQUEST_TIMEOUT,
+            Self::HeadTimeout | Self::BodyTimeout => catalogue::REQUEST_TIMEOUT,
             Self::HostNotAllowed => catalogue::HOST_NOT_ALLOWED,
             Self::OriginNotAllowed | Self::CameThroughAPreview => catalogue::ORIGIN_NOT_ALLOWED,
             Self::LocalBrowser => catalogue::LOCAL_BROWSER_REFUSED,
@@ -102,6 +104,9 @@ impl Refused {
             Self::Unreadable => "The request could not be read as HTTP/1.1.",
             Self::CameThroughAPreview => {
                 "This is a guildhall and no dev server: open it by its own address."
+            }
+            Self::BodyTimeout => {
+                "The server is busy, and the request waited longest for its body; send it again."
             }
             Self::TargetTooLong
             | Self::HeadersTooLarge
@@ -124,6 +129,7 @@ impl Refused {
             | Self::PathEncoding
             | Self::Unreadable
             | Self::HeadTimeout
+            | Self::BodyTimeout
             | Self::HostNotAllowed
             | Self::OriginNotAllowed
             | Self::CameThroughAPreview
@@ -165,10 +171,12 @@ impl From<Refused> for ApiError {
         let error = Self::new(refused.doc())
             .saying(refused.sentence())
             .with_details(refused.details());
-        if refused == Refused::Overloaded {
-            error.with_header(RETRY_AFTER, 1)
-        } else {
-            error
+        match refused {
+            Refused::Overloaded => error.with_header(RETRY_AFTER, 1),
+            Refused::BodyTimeout => {
+                error.with_header(CONNECTION, HeaderValue::from_static("close"))
+            }
+            _ => error,
         }
     }
 }

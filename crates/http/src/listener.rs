@@ -8,6 +8,7 @@ mod connection;
 mod crowd;
 mod deadlines;
 mod heads;
+mod in_flight;
 mod line;
 #[cfg(test)]
 mod test_door;

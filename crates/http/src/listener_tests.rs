@@ -10,6 +10,7 @@ use tokio::{
 };
 
 use super::{
+    in_flight::OPEN_BODIES_MAX,
     test_door::{Client, LONG, SHORT, TestDoor},
     *,
 };
@@ -165,6 +166,78 @@ async fn a_request_too_many_is_told_to_come_back() {
     t.stage.release.notify_one();
     assert_eq!(running.next_answer().await.body, "waited");
     assert_eq!(t.ask("GET /").await.status, 200);
+}
+
+/// A request whose body has begun and does not go on.
+async fn begun(t: &mut TestDoor, path: &str) -> Client {
+    let mut client = t.connect().await;
+    client
+        .send(&format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx"
+        ))
+        .await;
+    t.entered.recv().await.unwrap();
+    client
+}
+
+#[tokio::test]
+async fn whoever_waits_longest_for_a_body_gives_its_place_up_and_nobody_else_does() {
+    let mut t = TestDoor::open(Limits {
+        requests_in_flight_max: 2,
+        ..Limits::default()
+    })
+    .await;
+    let mut oldest = begun(&mut t, "/read").await;
+    let mut newer = begun(&mut t, "/read").await;
+    assert_eq!(t.ask("GET /").await.status, 200);
+    let answer = oldest.answer().await;
+    answer.refused(408, "REQUEST_TIMEOUT");
+    assert_eq!(answer.header("connection"), "close");
+    newer.send("12345678").await;
+    assert_eq!(newer.next_answer().await.body, "9 bytes");
+    // Those at work keep their places, whether or not they had a body.
+    let mut waiting = t.connect().await;
+    waiting.get("/wait").await;
+    t.entered.recv().await.unwrap();
+    let mut change = t.connect().await;
+    change
+        .send("POST /change HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+        .await;
+    t.entered.recv().await.unwrap();
+    t.ask("GET /").await.refused(503, "OVERLOADED");
+    t.stage.release.notify_waiters();
+    assert_eq!(waiting.next_answer().await.body, "waited");
+}
+
+#[tokio::test]
+async fn bodies_of_open_routes_push_out_each_other_alone() {
+    let mut t = TestDoor::open(Limits::default()).await;
+    let mut signed_in = begun(&mut t, "/read").await;
+    let mut open = Vec::new();
+    for _ in 0..=OPEN_BODIES_MAX {
+        open.push(begun(&mut t, "/api/auth/login").await);
+    }
+    let answer = open.remove(0).answer().await;
+    answer.refused(408, "REQUEST_TIMEOUT");
+    for client in [&mut signed_in, open.last_mut().unwrap()] {
+        client.send("12345678").await;
+        assert_eq!(client.next_answer().await.body, "9 bytes");
+    }
+}
+
+#[tokio::test]
+async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_connection_ends() {
+    let t = TestDoor::open(Limits::default()).await;
+    let mut whole = t.connect().await;
+    let with_body = "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n";
+    whole.send(&format!("{with_body}body")).await;
+    assert_eq!(whole.next_answer().await.body, "hello");
+    whole.get("/").await;
+    assert_eq!(whole.next_answer().await.body, "hello");
+    let mut late = t.connect().await;
+    late.send(with_body).await;
+    let answer = late.answer().await;
+    assert_eq!((answer.status, answer.header("connection")), (200, "close"));
 }
 
 #[tokio::test]

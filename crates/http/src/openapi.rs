@@ -6,7 +6,7 @@ pub mod parameters;
 use std::sync::OnceLock;
 
 use axum::{
-    http::header,
+    http::{Method, header},
     response::{IntoResponse, Response},
 };
 use guildhall_wire::errors::ErrorEnvelope;
@@ -122,6 +122,28 @@ fn require_body(operation: &mut Value, schemas: &Value) {
         || schema["required"].is_array()
         || forms.is_some_and(|forms| forms.iter().all(|form| form["required"].is_array()));
     body["required"] = json!(is_needed);
+}
+
+/// Whether a body is taken at this route from whoever asks.
+pub fn is_open(method: &Method, path: &str) -> bool {
+    static OPEN: OnceLock<Vec<(Method, String)>> = OnceLock::new();
+    let open = OPEN.get_or_init(|| {
+        let paths = json()["paths"].as_object().into_iter().flatten();
+        let operations = paths.flat_map(|(path, item)| {
+            let of_path = item.as_object().into_iter().flatten();
+            of_path.map(move |(method, operation)| (method, path, operation))
+        });
+        operations
+            .filter(|(.., operation)| {
+                operation["x-gate"] == "open" && operation["requestBody"].is_object()
+            })
+            .filter_map(|(method, path, _)| {
+                let method = method.to_ascii_uppercase().parse().ok()?;
+                Some((method, path.clone()))
+            })
+            .collect()
+    });
+    !method.is_safe() && open.iter().any(|(its, at)| its == method && at == path)
 }
 
 /// This document.

@@ -6,10 +6,7 @@ use std::{
     future::poll_fn,
     panic::AssertUnwindSafe,
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -37,9 +34,13 @@ use tower::Service;
 use super::{
     Counting, Limits,
     deadlines::End,
+    in_flight::InFlight,
     line::{Line, Socket},
 };
-use crate::guards::{Guards, Passage, Refused};
+use crate::{
+    guards::{Guards, Passage, Refused},
+    openapi,
+};
 
 /// Bytes hyper may hold of a head, and of an answer before it waits for the socket.
 /// Twice our own bound, so that our guard answers the ordinary overrun.
@@ -53,7 +54,7 @@ pub(super) struct House {
     pub(super) peers: Peers,
     pub(super) metrics: Arc<dyn Counting>,
     pub(super) tasks: Tasks,
-    pub(super) in_flight: Arc<AtomicUsize>,
+    pub(super) in_flight: Arc<InFlight>,
 }
 
 /// Serves one connection until either side ends it; `closing` turns true when the server stops.
@@ -206,10 +207,6 @@ impl House {
         passage: &Passage,
         mut request: Request<Incoming>,
     ) -> Response<Body> {
-        let Some(place) = InFlight::enter(&self.in_flight, self.limits.requests_in_flight_max)
-        else {
-            return Refused::Overloaded.into_response();
-        };
         let forwarded = self.guards.forwarded(&mut request, line.address().ip());
         if let Err(refused) = self.guards.check(&request) {
             let mut response = refused.into_response();
@@ -236,7 +233,17 @@ impl House {
         let (_waiting, waits) = watch::channel(());
         request.extensions_mut().insert(Listening::on(waits));
         let is_change = !request.method().is_safe();
-        let routed = self.router.clone().call(request.map(Body::new));
+        let is_open = openapi::is_open(request.method(), request.uri().path());
+        let (head, body) = request.into_parts();
+        let max = self.limits.requests_in_flight_max;
+        let Some((place, body)) = self.in_flight.enter(body, is_open, max) else {
+            return Refused::Overloaded.into_response();
+        };
+        let ending = body.ending();
+        let routed = self
+            .router
+            .clone()
+            .call(Request::from_parts(head, Body::new(body)));
         let answered = if is_change {
             // Also when its client goes away: what follows a commit, such as waking or stopping
             // an agent, must happen as well.
@@ -252,30 +259,24 @@ impl House {
             answered.ok()
         };
         match answered {
-            Some(Ok(response)) => response,
+            Some(Ok(_)) if ending.is_given_up() => Refused::BodyTimeout.into_response(),
+            // What is shown of a dev server is passed on as it comes.
+            Some(Ok(response)) if self.guards.is_of_preview() => response,
+            Some(Ok(mut response)) => {
+                if response.status() != StatusCode::SWITCHING_PROTOCOLS
+                    && !ending.is_read_to_its_end().await
+                {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(CONNECTION, close);
+                }
+                response
+            }
             Some(Err(never)) => match never {},
             None => {
                 tracing::error!(request_id = passage.id().as_str(), "a handler panicked");
                 Refused::Broken.into_response()
             }
         }
-    }
-}
-
-/// A running request, until its answer's head is there: open streams do not count.
-struct InFlight(Arc<AtomicUsize>);
-
-impl InFlight {
-    fn enter(running: &Arc<AtomicUsize>, max: usize) -> Option<Self> {
-        let place = Self(Arc::clone(running));
-        // The count is only compared with a bound, nothing else hangs on it.
-        (running.fetch_add(1, Ordering::Relaxed) < max).then_some(place)
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -14,6 +14,7 @@ use axum::{
     routing::{any, get, post},
 };
 use bytes::Bytes;
+use futures_util::StreamExt;
 use guildhall_hall::peers::Script;
 use serde_json::Value;
 use tokio::{
@@ -122,6 +123,8 @@ fn routes(stage: Stage) -> Router {
             "/peer",
             get(|Extension(peer): Extension<Peer>| async move { format!("{:?}", peer.word) }),
         )
+        .route("/read", post(read))
+        .route("/api/auth/login", post(read))
         .route("/panic", get(panicking))
         .route("/echo", get(echo))
         .with_state(stage)
@@ -129,6 +132,17 @@ fn routes(stage: Stage) -> Router {
 
 async fn panicking() -> StatusCode {
     panic!("on purpose")
+}
+
+async fn read(State(stage): State<Stage>, body: Body) -> Result<String, StatusCode> {
+    let mut body = body.into_data_stream();
+    let mut bytes = 0;
+    while let Some(part) = body.next().await {
+        bytes += part.map_err(|_| StatusCode::BAD_REQUEST)?.len();
+        // Says that a body began.
+        let _ = stage.entered.send(());
+    }
+    Ok(format!("{bytes} bytes"))
 }
 
 async fn echo(upgrade: WebSocketUpgrade) -> Response {

@@ -1,0 +1,260 @@
+//! Requests in flight: how many are answered at one moment, and whose body is still awaited.
+//!
+//! A body may arrive as slowly as its sender likes, so waiting for it must cost nobody else their
+//! place: when all places are taken, the request that has waited longest for its body gives its
+//! place up and is answered 408. Where nobody has to say who they are, such requests have a small
+//! bound of their own, so that they push out each other and nobody else.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use axum::body::Bytes;
+use futures_util::FutureExt;
+use http_body_util::BodyExt;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use tokio::{sync::oneshot, task::yield_now};
+
+/// Requests to open routes whose bodies are awaited at one moment.
+pub(super) const OPEN_BODIES_MAX: usize = 64;
+/// Bytes of a body nobody read that are dropped so that the connection can go on.
+const DROPPED_BYTES_MAX: usize = 64 * 1_024;
+
+/// The requests that run.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    // A std mutex: held for a few instructions and never over an await.
+    running: Mutex<Running>,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    arrivals: u64,
+    /// By order of arrival; those that wait for their body with what gives their place up.
+    requests: BTreeMap<u64, Option<Awaited>>,
+}
+
+#[derive(Debug)]
+struct Awaited {
+    is_open: bool,
+    /// Tells the body that its place is given up.
+    give_up: oneshot::Sender<()>,
+}
+
+impl InFlight {
+    /// Takes a place for a request without a body, or with `body`, at a route that is open to
+    /// everybody or not; `None` when there are `max` others, all of which are at work.
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        body: Incoming,
+        is_open: bool,
+        max: usize,
+    ) -> Option<(Place, Tracked)> {
+        let mut running = self.running();
+        let is_awaited = !body.is_end_stream();
+        if is_awaited && is_open && running.open_bodies() >= OPEN_BODIES_MAX {
+            running.make_room(|awaited| awaited.is_open);
+        }
+        if running.requests.len() >= max && !running.make_room(|_| true) {
+            return None;
+        }
+        let number = running.arrivals;
+        running.arrivals += 1;
+        let (give_up, given_up) = oneshot::channel();
+        let awaited = is_awaited.then_some(Awaited { is_open, give_up });
+        running.requests.insert(number, awaited);
+        drop(running);
+        let place = Place {
+            flight: Arc::clone(self),
+            number,
+        };
+        let ending = Arc::new(Ending {
+            is_whole: AtomicBool::new(!is_awaited),
+            is_given_up: AtomicBool::new(false),
+            rest: Mutex::default(),
+        });
+        let body = Tracked {
+            body: Some(body),
+            given_up: is_awaited.then_some(given_up),
+            flight: Arc::clone(self),
+            number,
+            ending,
+        };
+        Some((place, body))
+    }
+
+    /// The body of a request is there: its place is its own from now on.
+    fn body_is_whole(&self, number: u64) {
+        if let Some(awaited) = self.running().requests.get_mut(&number) {
+            *awaited = None;
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    fn open_bodies(&self) -> usize {
+        let awaited = self.requests.values().flatten();
+        awaited.filter(|awaited| awaited.is_open).count()
+    }
+
+    /// Takes the place of whoever of these has waited longest for a body.
+    fn make_room(&mut self, of: impl Fn(&Awaited) -> bool) -> bool {
+        let mut requests = self.requests.iter();
+        let longest = requests.find(|(_, awaited)| awaited.as_ref().is_some_and(&of));
+        let longest = longest.map(|(number, _)| *number);
+        let Some(Some(longest)) = longest.and_then(|number| self.requests.remove(&number)) else {
+            return false;
+        };
+        // An error means that nobody reads that body any more.
+        let _ = longest.give_up.send(());
+        true
+    }
+}
+
+/// A request's place; dropping it leaves.
+pub(super) struct Place {
+    flight: Arc<InFlight>,
+    number: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.flight.running().requests.remove(&self.number);
+    }
+}
+
+/// How a request's body ended.
+#[derive(Debug)]
+pub(super) struct Ending {
+    is_whole: AtomicBool,
+    is_given_up: AtomicBool,
+    /// What nobody read.
+    rest: Mutex<Option<Incoming>>,
+}
+
+impl Ending {
+    /// Whether the place was given up before the body was there.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    /// Whether the next request on the connection can be read: the body was, or what is left of it
+    /// is here already and not much, which is dropped.
+    pub(super) async fn is_read_to_its_end(&self) -> bool {
+        if self.is_whole.load(Ordering::Relaxed) {
+            return true;
+        }
+        let rest = self
+            .rest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(mut rest) = rest else {
+            return false;
+        };
+        let (mut left, mut is_asked) = (DROPPED_BYTES_MAX, false);
+        loop {
+            if rest.is_end_stream() {
+                return true;
+            }
+            match rest.frame().now_or_never() {
+                Some(None) => return true,
+                // hyper hands over what it has when it is asked, and runs in this very task.
+                None if !is_asked => {
+                    is_asked = true;
+                    yield_now().await;
+                }
+                Some(Some(Ok(frame))) => {
+                    is_asked = false;
+                    let bytes = frame.data_ref().map_or(0, Bytes::len);
+                    match left.checked_sub(bytes) {
+                        Some(after) => left = after,
+                        None => return false,
+                    }
+                }
+                None | Some(Some(Err(_))) => return false,
+            }
+        }
+    }
+}
+
+/// A request's body, which tells when it is there, and ends when its place is given up.
+pub(super) struct Tracked {
+    body: Option<Incoming>,
+    given_up: Option<oneshot::Receiver<()>>,
+    flight: Arc<InFlight>,
+    number: u64,
+    ending: Arc<Ending>,
+}
+
+impl Tracked {
+    /// How it ends.
+    pub(super) fn ending(&self) -> Arc<Ending> {
+        Arc::clone(&self.ending)
+    }
+
+    fn is_whole(&mut self) {
+        // Nobody gives up what is not awaited.
+        self.given_up = None;
+        self.ending.is_whole.store(true, Ordering::Relaxed);
+        self.flight.body_is_whole(self.number);
+    }
+}
+
+impl HttpBody for Tracked {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let given_up = self.given_up.as_mut();
+        // An error means that the request was answered: its place is nobody's any more.
+        if given_up.is_some_and(|given_up| given_up.poll_unpin(cx) == Poll::Ready(Ok(()))) {
+            self.given_up = None;
+            self.body = None;
+            self.ending.is_given_up.store(true, Ordering::Relaxed);
+        }
+        let Some(body) = self.body.as_mut() else {
+            return Poll::Ready(Some(Err(io::ErrorKind::TimedOut.into())));
+        };
+        let frame = Pin::new(&mut *body).poll_frame(cx);
+        let is_over = matches!(frame, Poll::Ready(None)) || body.is_end_stream();
+        if is_over && !self.ending.is_whole.load(Ordering::Relaxed) {
+            self.is_whole();
+        }
+        frame.map_err(io::Error::other)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_some_and(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let body = self.body.as_ref();
+        body.map(HttpBody::size_hint).unwrap_or_default()
+    }
+}
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        let mut rest = self
+            .ending
+            .rest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *rest = self.body.take();
+    }
+}
