@@ -183,6 +183,10 @@ async fn a_body_may_be_left_out_where_the_document_says_so_and_nowhere_else() {
         let (without, empty) = (ask().send().await, ask().json(&json!({})).send().await);
         let told = |answer: &Answer| (answer.status, answer.body.clone());
         assert_eq!(told(&without), told(&empty), "{method} {path}");
+        // Where nobody signs in, no body is read of who wants to.
+        if without.body["code"] == "AUTH_MODE_LOCAL" {
+            continue;
+        }
         let is_invalid = without.body["code"] == "VALIDATION_FAILED";
         assert_eq!(
             body["required"], is_invalid,
