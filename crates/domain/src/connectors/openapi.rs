@@ -30,6 +30,12 @@ const VALUES: [&str; 5] = ["example", "examples", "default", "enum", "const"];
 const OTHER_METHODS: [&str; 2] = ["options", "trace"];
 /// References that are followed one after the other.
 const REFERENCES_MAX: usize = 16;
+/// Bytes of one reference.
+const REFERENCE_BYTES_MAX: usize = 2 << 10;
+/// Characters of a problem's place and of its message.
+const PROBLEM_CHARS_MAX: usize = 500;
+/// Bytes of a server's address, before and after its variables are filled in.
+const SERVER_BYTES_MAX: usize = 2_048;
 
 /// What a document says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,13 +79,17 @@ pub fn read(document: &Value, auth: &Auth) -> Result<Document, Vec<Problem>> {
 struct Problems(Vec<Problem>);
 
 impl Problems {
-    fn add(&mut self, pointer: &str, message: impl Into<String>) {
-        if self.0.len() < limits::CONNECTOR_PROBLEMS_MAX {
+    fn add(&mut self, pointer: &str, message: impl AsRef<str>) {
+        if !self.is_full() {
             self.0.push(Problem {
-                pointer: pointer.to_owned(),
-                message: message.into(),
+                pointer: cut(pointer, PROBLEM_CHARS_MAX),
+                message: cut(message.as_ref(), PROBLEM_CHARS_MAX),
             });
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.len() >= limits::CONNECTOR_PROBLEMS_MAX
     }
 }
 
@@ -95,12 +105,20 @@ impl<'a> Resolving<'a> {
             let Some(reference) = value.get("$ref") else {
                 return Ok(value);
             };
+            if reference.as_str().is_some_and(is_long) {
+                return Err("a reference is too long".to_owned());
+            }
             let pointer = reference.as_str().and_then(|text| text.strip_prefix('#'));
             let found = pointer.and_then(|pointer| self.document.pointer(&unescaped(pointer)));
             value = found.ok_or_else(|| format!("the reference {reference} leads nowhere"))?;
         }
         Err("its references go in circles".to_owned())
     }
+}
+
+/// Whether a reference is longer than one that is followed.
+fn is_long(reference: &str) -> bool {
+    reference.len() > REFERENCE_BYTES_MAX
 }
 
 fn dialect(document: &Value, problems: &mut Problems) -> Dialect {
@@ -125,6 +143,9 @@ fn dialect(document: &Value, problems: &mut Problems) -> Dialect {
 
 /// Finds references that lead out of the document.
 fn external(value: &Value, at: &mut String, problems: &mut Problems) {
+    if problems.is_full() {
+        return;
+    }
     let mut step = |name: &str, value: &Value| {
         let length = at.len();
         at.push('/');
@@ -144,9 +165,12 @@ fn external(value: &Value, at: &mut String, problems: &mut Problems) {
                     step(name, value);
                 }
             }
-            if let Some(Value::String(reference)) = members.get("$ref")
-                && !reference.starts_with('#')
-            {
+            let Some(Value::String(reference)) = members.get("$ref") else {
+                return;
+            };
+            if is_long(reference) {
+                problems.add(&format!("{at}/$ref"), "is too long");
+            } else if !reference.starts_with('#') {
                 let message = format!("{reference} is outside of the document");
                 problems.add(&format!("{at}/$ref"), message);
             }
@@ -177,6 +201,9 @@ fn operations(document: &Value, dialect: Dialect, auth: &Auth, problems: &mut Pr
     };
     reading.known_ids(paths, problems);
     for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
+        if problems.is_full() {
+            break;
+        }
         let at = format!("/paths/{}", path.replace('~', "~0").replace('/', "~1"));
         if !path.starts_with('/') {
             problems.add(&at, "a path begins with /");
@@ -216,6 +243,9 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn known_ids(&mut self, paths: &'a Map<String, Value>, problems: &mut Problems) {
         for (path, item) in paths {
+            if problems.is_full() {
+                return;
+            }
             for (_, word) in Method::WORDS {
                 let id = item.get(word).and_then(|it| it.get("operationId"));
                 if let Some(id) = id.and_then(Value::as_str)
@@ -284,9 +314,12 @@ impl<'a> Reading<'a> {
             true => summary,
             false => description,
         };
+        let title = cut(title, limits::OPERATION_TITLE_CHARS_MAX);
+        let description = cut(description, limits::OPERATION_DESCRIPTION_CHARS_MAX);
+        self.budget.spend_of_all(title.len() + description.len());
         Ok(Operation {
-            title: cut(title, limits::OPERATION_TITLE_CHARS_MAX),
-            description: cut(description, limits::OPERATION_DESCRIPTION_CHARS_MAX),
+            title,
+            description,
             slug: slug.to_owned(),
             classification: method.classification(),
             retry_policy: match asked.binding.takes_key {
@@ -300,7 +333,9 @@ impl<'a> Reading<'a> {
 
     /// The name of an operation: its own, or one made of method and path.
     fn slug(&mut self, method: &str, path: &str, operation: &Value) -> String {
+        self.budget.spend_of_all(path.len());
         if let Some(id) = operation.get("operationId").and_then(Value::as_str) {
+            self.budget.spend_of_all(id.len());
             return id.to_owned();
         }
         let words = path
@@ -318,17 +353,33 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The address of the first server, its variables filled in with what the document says.
+/// The address of the first server, its variables filled in with what the document says: once,
+/// so that what is filled in is not read again. `None` also for one that is too long.
 fn server(document: &Value) -> Option<String> {
     let first = document.pointer("/servers/0")?;
-    let mut url = first.get("url")?.as_str()?.to_owned();
-    let variables = first.get("variables").and_then(Value::as_object);
-    for (name, variable) in variables.into_iter().flatten() {
-        if let Some(usual) = variable.get("default").and_then(Value::as_str) {
-            url = url.replace(&format!("{{{name}}}"), usual);
+    let mut rest = first.get("url")?.as_str()?;
+    if rest.len() > SERVER_BYTES_MAX {
+        return None;
+    }
+    let usual = |name: &str| first.get("variables")?.get(name)?.get("default")?.as_str();
+    let mut url = String::new();
+    while let Some((before, after)) = rest.split_once('{') {
+        url.push_str(before);
+        let variable = after.split_once('}');
+        match variable.and_then(|(name, after)| Some((usual(name)?, after))) {
+            Some((usual, _)) if url.len() + usual.len() > SERVER_BYTES_MAX => return None,
+            Some((usual, after)) => {
+                url.push_str(usual);
+                rest = after;
+            }
+            None => {
+                url.push('{');
+                rest = after;
+            }
         }
     }
-    Some(url)
+    url.push_str(rest);
+    (url.len() <= SERVER_BYTES_MAX).then_some(url)
 }
 
 /// The address that a document's server means, when the document itself was found at `at`.

@@ -567,3 +567,30 @@ fn a_document_that_multiplies_is_read_up_to_a_bound() {
     );
     assert_eq!(with_paths(wide).unwrap_err()[0].pointer, "/paths");
 }
+
+#[test]
+fn the_variables_of_a_server_are_filled_in_once() {
+    let mut document = document(&json!({}));
+    document["servers"] = json!([{"url": "https://{a}.example/{c",
+        "variables": {"a": {"default": "{b}{b}"}, "b": {"default": "{a}"}}}]);
+    let server = read(&document, &Auth::None).unwrap().server;
+    assert_eq!(server.as_deref(), Some("https://{b}{b}.example/{c"));
+    let long = "x".repeat(100);
+    document["servers"] = json!([{"url": "{a}".repeat(21), "variables": {"a": {"default": long}}}]);
+    assert_eq!(read(&document, &Auth::None).unwrap().server, None);
+}
+
+#[test]
+fn problems_are_told_in_few_words_and_long_references_are_refused() {
+    let name = "n".repeat(3_000);
+    let mut paths = Map::new();
+    for n in 0..30 {
+        paths.insert(format!("{n}{name}"), json!({}));
+    }
+    let problems = read(&document(&Value::Object(paths)), &Auth::None).unwrap_err();
+    assert_eq!(problems.len(), limits::CONNECTOR_PROBLEMS_MAX);
+    assert!(problems.iter().all(|it| it.pointer.len() == 500));
+    let paths = json!({"/x": {"$ref": format!("#/{name}")}});
+    let problems = read(&document(&paths), &Auth::None).unwrap_err();
+    assert_eq!(problems[0].message, "is too long");
+}

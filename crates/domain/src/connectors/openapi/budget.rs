@@ -39,13 +39,18 @@ impl Budget {
         self.all.get() == 0
     }
 
+    /// Counts one thing that is no part of the arguments, with a text of this length.
+    pub(super) fn spend_of_all(&self, text_bytes: usize) {
+        let of_all = text_bytes.saturating_add(EACH_OF_ALL);
+        self.all.set(self.all.get().saturating_sub(of_all));
+    }
+
     /// Counts one thing that is read, with a text of this length.
     ///
     /// # Errors
     /// Why the operation cannot be read, for people.
     pub(super) fn spend(&self, text_bytes: usize) -> Result<(), String> {
-        let of_all = text_bytes.saturating_add(EACH_OF_ALL);
-        self.all.set(self.all.get().saturating_sub(of_all));
+        self.spend_of_all(text_bytes);
         let of_operation = text_bytes.saturating_add(EACH);
         match self.operation.get().checked_sub(of_operation) {
             Some(left) if !self.is_over() => {
