@@ -221,11 +221,15 @@ impl HttpBody for Tracked {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let given_up = self.given_up.as_mut();
-        // An error means that the request was answered: its place is nobody's any more.
-        if given_up.is_some_and(|given_up| given_up.poll_unpin(cx) == Poll::Ready(Ok(()))) {
-            self.given_up = None;
-            self.body = None;
-            self.ending.is_given_up.store(true, Ordering::Relaxed);
+        match given_up.map(|given_up| given_up.poll_unpin(cx)) {
+            Some(Poll::Ready(Ok(()))) => {
+                self.given_up = None;
+                self.body = None;
+                self.ending.is_given_up.store(true, Ordering::Relaxed);
+            }
+            // The request was answered while its body goes on: it has no place to give up.
+            Some(Poll::Ready(Err(_))) => self.given_up = None,
+            Some(Poll::Pending) | None => {}
         }
         let Some(body) = self.body.as_mut() else {
             return Poll::Ready(Some(Err(io::ErrorKind::TimedOut.into())));
