@@ -85,24 +85,5 @@ fn folder(groups: &str, mounts: &str) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_folder_of_a_group_lies_below_the_mount() {
-        let mounts = "30 23 0:26 / /sys rw - sysfs sysfs rw\n\
-            31 30 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
-        let inner = "31 30 0:27 /user.slice /run/cgroup rw - cgroup2 cgroup2 rw\n";
-        for (group, mounts, folder_) in [
-            ("0::/\n", mounts, Some("/sys/fs/cgroup")),
-            ("4:memory:/a\n0::/b/c\n", mounts, Some("/sys/fs/cgroup/b/c")),
-            ("0::/user.slice/d\n", inner, Some("/run/cgroup/d")),
-            ("0::/system.slice\n", inner, None),
-            ("4:memory:/a\n", mounts, None),
-            ("0::/b\n", "30 23 0:26 / /sys rw - sysfs sysfs rw\n", None),
-        ] {
-            let found = folder(group, mounts);
-            assert_eq!(found.as_deref(), folder_.map(Path::new), "{group}");
-        }
-    }
-}
+#[path = "control_group_tests.rs"]
+mod tests;

@@ -451,6 +451,58 @@ fn an_agent_with_more_than_can_be_looked_at_leaves_only_what_is_not_found_in_dou
 }
 
 #[test]
+fn what_a_lost_keeper_may_have_kept_beyond_what_can_be_looked_at_leaves_a_doubt_that_can_be_settled()
+ {
+    let (socket, _listener) = connected();
+    let hidden = Hidden::new();
+    let keeper = Guest::sleeping(None);
+    // Of the owner's programs, too, many were started since.
+    let command = r#"python3 -c 'import os, threading
+held = [os.dup(0) for _ in range(1000)]
+wait = threading.Event().wait
+for _ in range(30): threading.Thread(target=wait).start()
+print(os.getpid(), flush=True)' < /dev/null 3<&-"#;
+    let _crowd = Orphan::started_by(&socket, command);
+    let trees = ProcessTrees::default();
+    let kept = open(&trees, keeper.pid(), Some(agent(1)));
+    drop(keeper);
+    kept.is_lost();
+    drop(kept);
+    let holders = trees.search(&BTreeSet::from([hidden.inode]));
+    let in_doubt = Holder::InDoubt {
+        can_be_settled: true,
+    };
+    assert_eq!(holders[&hidden.inode], in_doubt);
+}
+
+#[test]
+fn each_process_that_leaves_others_in_doubt_is_logged_once_however_many_there_are() {
+    let guests: Vec<Guest> = (0..REMEMBERED_MAX + 2)
+        .map(|_| Guest::sleeping(None))
+        .collect();
+    let suspects = guests
+        .iter()
+        .map(|guest| Process::with_number(guest.pid()).unwrap());
+    let mut suspects: BTreeSet<Process> = suspects.collect();
+    let last = suspects.pop_last().unwrap();
+    let trees = ProcessTrees::default();
+    let logged = |suspects: &BTreeSet<Process>| {
+        trees.note(&Found {
+            suspects: suspects.clone(),
+            ..Found::default()
+        });
+        trees.known().logged.clone()
+    };
+    assert_eq!(logged(&suspects), suspects);
+    suspects.insert(last);
+    assert_eq!(
+        logged(&BTreeSet::from([last])),
+        suspects,
+        "and those before are kept"
+    );
+}
+
+#[test]
 fn a_process_whose_first_thread_has_ended_lives() {
     let script = "import ctypes, threading; \
         threading.Thread(target=threading.Event().wait).start(); print(flush=True); \

@@ -150,3 +150,20 @@ fn boot_id() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ran_before_the_computer_started_is_not_in_doubt() {
+        let scratch = crate::scratch::Scratch::new("unenclosed-agents");
+        let file = RecordFile::in_folder(scratch.path());
+        assert!(file.read().unwrap().is_none());
+        file.write(vec![Entered::unknown()]).unwrap();
+        assert_eq!(file.read().unwrap().unwrap().keepers, [Entered::unknown()]);
+        let now = fs::read_to_string(&file.0).unwrap();
+        fs::write(&file.0, now.replace(&boot_id(), "another-start")).unwrap();
+        assert!(file.read().unwrap().is_none());
+    }
+}

@@ -32,8 +32,10 @@ use self::{
     search::{Found, search},
 };
 
-/// How many processes are remembered that held sockets of people, and that were logged.
+/// How many processes are remembered that held sockets of people.
 const REMEMBERED_MAX: usize = 64;
+/// How many processes are logged, each once, as long as they live: those beyond are not named.
+const LOGGED_MAX: usize = 256;
 /// How often sockets are searched for while keepers are being lost.
 const SEARCHES_MAX: usize = 3;
 /// How long the word on a keeper that has ended is waited for.
@@ -138,7 +140,7 @@ struct Known {
     /// Whether an agent that was not enclosed has run since the computer started.
     was_open: bool,
     likely: VecDeque<Process>,
-    logged: VecDeque<Process>,
+    logged: BTreeSet<Process>,
 }
 
 /// Connections that wait to be known.
@@ -433,7 +435,7 @@ impl ProcessTrees {
             let found = search(&before, root, inodes);
             // A keeper that was lost meanwhile leaves processes that may have been looked for in
             // the wrong place.
-            if before.lost.len() == self.search_known().lost.len() {
+            if before.is_lost_alike(&self.search_known()) {
                 self.note(&found);
                 return found.holders;
             }
@@ -487,8 +489,16 @@ impl ProcessTrees {
             known.likely.push_front(*process);
         }
         known.likely.truncate(REMEMBERED_MAX);
+        if found
+            .suspects
+            .iter()
+            .all(|suspect| known.logged.contains(suspect))
+        {
+            return;
+        }
+        known.logged.retain(|process| process.lives());
         for process in &found.suspects {
-            if known.logged.contains(process) {
+            if known.logged.len() >= LOGGED_MAX || !known.logged.insert(*process) {
                 continue;
             }
             tracing::warn!(
@@ -497,9 +507,7 @@ impl ProcessTrees {
                 "this process cannot be told from an agent's: connections that may be its own are \
                  nobody's"
             );
-            known.logged.push_front(*process);
         }
-        known.logged.truncate(REMEMBERED_MAX);
     }
 }
 

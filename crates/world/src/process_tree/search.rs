@@ -17,19 +17,22 @@ use crate::peers::own_uid;
 
 /// How often a tree that changes while it is read is read again.
 const ROUNDS_MAX: usize = 16;
-/// How many processes are read from `/proc`, in all rounds together.
-pub(super) const PROCESSES_MAX: usize = 6_000;
-/// What a search may spend on the processes of agents, which decide how many descriptors they
-/// have: some 20 ms.
+/// How many processes are read from `/proc`, in all rounds together: some 40 ms.
+pub(super) const PROCESSES_MAX: usize = 4_000;
+/// What a search may spend on the list of processes and on those of agents, which decide how many
+/// descriptors they have: some 20 ms.
 const AGENTS: Budget = Budget {
     entries: 16_000,
-    time: Duration::from_millis(30),
+    time: Duration::from_millis(40),
 };
 /// What it may spend on all others.
 const OTHERS: Budget = Budget {
     entries: 100_000,
     time: Duration::from_millis(250),
 };
+
+/// As much work as opening a list of descriptors is: some entries of one.
+const ENTRIES_A_LIST: usize = 8;
 
 /// What is known when a search begins.
 #[derive(Clone, Debug)]
@@ -43,6 +46,14 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Whether the same keepers are lost.
+    pub(super) fn is_lost_alike(&self, other: &Self) -> bool {
+        let keepers = |known: &Self| -> BTreeSet<Process> {
+            known.lost.iter().map(|lost| lost.keeper.process).collect()
+        };
+        keepers(self) == keepers(other)
+    }
+
     /// Whether a process that is not enclosed may hold a socket and hide it.
     pub(super) fn may_be_hidden(&self) -> bool {
         self.was_open || !self.lost.is_empty() || self.keepers.values().any(|it| !it.is_enclosed)
@@ -88,9 +99,13 @@ impl Spending {
         /// Between two looks at the clock.
         const ENTRIES: usize = 64;
         self.entries_left = self.entries_left.saturating_sub(1);
-        let is_late = self.entries_left.is_multiple_of(ENTRIES) && thread_time() >= self.end;
+        let is_late = self.entries_left.is_multiple_of(ENTRIES) && self.is_late();
         self.is_over |= self.entries_left == 0 || is_late;
         !self.is_over
+    }
+
+    fn is_late(&self) -> bool {
+        thread_time() >= self.end
     }
 }
 
@@ -117,6 +132,10 @@ fn look(
 ) -> Look {
     let mut outcome = Look::Whole;
     for list in lists {
+        // Opening a list is as much work as some entries, also where it is refused.
+        if !(0..ENTRIES_A_LIST).all(|_| spending.take()) {
+            return Look::Unreadable;
+        }
         let looked = each_socket(&list, |inode| {
             if let Some(inode) = inode {
                 on_socket(inode);
@@ -195,6 +214,8 @@ struct Inside {
     suspects: BTreeMap<Process, (Holder, bool)>,
     /// Those that could not be looked into, of whoever is not enclosed or may have been an agent.
     unreadable: BTreeSet<Process>,
+    /// Whether all trees of agents that run were looked at.
+    is_every_tree_whole: bool,
     /// Whether all was looked at.
     is_whole: bool,
 }
@@ -203,7 +224,7 @@ impl Inside {
     /// Whether no agent that runs can hold a socket which was not found.
     fn is_clear_of_agents(&self) -> bool {
         let is_in_tree = |process: &Process| self.below.contains_key(process);
-        self.is_whole && !self.unreadable.iter().any(is_in_tree)
+        self.is_every_tree_whole && !self.unreadable.iter().any(is_in_tree)
     }
 }
 
@@ -229,8 +250,9 @@ pub(super) fn search(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Found 
     found
 }
 
-/// Looks into the trees of agents, and into whatever may have left them, until no new process
-/// appears there.
+/// Looks into the trees of agents, and then into whatever may have left them, until no new process
+/// appears there. What may have left them can be nearly all that the owner started since, so a
+/// budget that ends there says nothing against the trees.
 fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
     let mut spending = Spending::of(AGENTS);
     let mut inside = Inside::default();
@@ -242,9 +264,15 @@ fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
             break;
         };
         processes_left = processes_left.saturating_sub(table.len());
+        if spending.is_late() {
+            break;
+        }
         inside.below = below(&table, root, &known.keepers);
-        inside.suspects = suspects(known, root, &table, &inside.below);
         let mut is_settled = true;
+        inside.suspects = match inside.is_every_tree_whole {
+            true => suspects(known, root, &table, &inside.below),
+            false => BTreeMap::new(),
+        };
         for (process, (holder, is_enclosed)) in inside.below.iter().chain(&inside.suspects) {
             if !looked_at.insert(*process) {
                 continue;
@@ -282,9 +310,13 @@ fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
                 inside.below.contains_key(process) || inside.suspects.contains_key(process)
             };
             unreadable.retain(is_there);
-            inside.unreadable = unreadable;
-            inside.is_whole = true;
-            return inside;
+            if inside.is_every_tree_whole || known.lost.is_empty() {
+                inside.is_every_tree_whole = true;
+                inside.unreadable = unreadable;
+                inside.is_whole = true;
+                return inside;
+            }
+            inside.is_every_tree_whole = true;
         }
     }
     inside.unreadable = unreadable;
