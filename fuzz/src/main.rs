@@ -42,6 +42,12 @@ type Result<T> = std::result::Result<T, Failure>;
 /// Seconds without an answer that are a hang, where nothing is documented to take longer.
 const HANG_S: u64 = 5;
 
+/// A run of at least so long has to send [`LONG_RUN_ATTEMPTS_MIN`] requests, and what the servers
+/// hold may grow by its share alone.
+const LONG_RUN: Duration = Duration::from_secs(15 * 60);
+/// The least number of requests of a long run, unless `--attempts-min` says otherwise.
+const LONG_RUN_ATTEMPTS_MIN: u64 = 100_000;
+
 /// What the command line asks for.
 #[derive(Debug, PartialEq)]
 struct Ask {
@@ -60,7 +66,7 @@ struct Ask {
 impl Ask {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self> {
         let (mut server, mut folder) = (None, None);
-        let (mut minutes, mut seed, mut attempts_min) = (1.0_f64, 1, 0);
+        let (mut minutes, mut seed, mut attempts_min) = (1.0_f64, 1, None);
         while let Some(word) = words.next() {
             let value = words
                 .next()
@@ -70,18 +76,28 @@ impl Ask {
                 "--folder" => folder = Some(PathBuf::from(value)),
                 "--minutes" => minutes = value.parse()?,
                 "--seed" => seed = value.parse()?,
-                "--attempts-min" => attempts_min = value.parse()?,
+                "--attempts-min" => attempts_min = Some(value.parse()?),
                 _ => return Err(format!("there is no option `{word}`").into()),
             }
         }
+        let span = Duration::try_from_secs_f64(minutes * 60.0)?;
+        let least = if span >= LONG_RUN {
+            LONG_RUN_ATTEMPTS_MIN
+        } else {
+            0
+        };
         Ok(Self {
             // It is started in another folder.
             server: std::path::absolute(server.ok_or("--server names no program")?)?,
             folder: folder.ok_or("--folder names no folder")?,
-            span: Duration::try_from_secs_f64(minutes * 60.0)?,
+            span,
             seed,
-            attempts_min,
+            attempts_min: attempts_min.unwrap_or(least),
         })
+    }
+
+    fn is_long_run(&self) -> bool {
+        self.span >= LONG_RUN
     }
 }
 
@@ -141,6 +157,13 @@ mod tests {
         };
         let ask = words("--server s --folder f --minutes 0.5 --seed 7").unwrap();
         assert_eq!((ask.span, ask.seed), (Duration::from_secs(30), 7));
+        let least = |text: &str| words(text).unwrap().attempts_min;
+        assert_eq!(least("--server s --folder f --minutes 14.9"), 0);
+        assert_eq!(least("--server s --folder f --minutes 15"), 100_000);
+        assert_eq!(
+            least("--server s --folder f --minutes 15 --attempts-min 7"),
+            7
+        );
         let failure = words("--fast 1").unwrap_err().to_string();
         assert_eq!(failure, "there is no option `--fast`");
         assert!(words("--folder f").is_err());

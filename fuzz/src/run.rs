@@ -95,7 +95,11 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
     };
     let mut lines = Vec::new();
     for (house, [before, after]) in houses.iter().zip(&growth) {
-        let growth = Growth { before, after };
+        let growth = Growth {
+            before,
+            after,
+            is_long_run: ask.is_long_run(),
+        };
         for excess in growth.excesses() {
             findings.borrow_mut().failed(Kind::Growth, &excess, || {
                 format!("mode {}: {growth}", house.mode.word())
