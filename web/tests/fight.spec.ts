@@ -61,47 +61,51 @@ class Writer {
 }
 
 test('two windows and a program fight over a file, and nothing saved is gone unseen', async ({ house, windows }) => {
-  test.setTimeout(4 * PART_MS);
+  test.setTimeout(10 * PART_MS);
   const folder = house.folder('project');
   const file = join(folder, 'notes.txt');
   writeFileSync(file, 'begin\n');
   const writers = [new Writer('ada', await windows.open('/')), new Writer('ben', await windows.open('/'))];
   for (const { page } of writers) await page.goto(`${house.url}${filesPath(folder, 'notes.txt')}`);
 
-  const part = async (outside: () => void, ends = Date.now() + PART_MS) => {
+  // A slow computer takes longer until everybody had their turn.
+  const part = async (outside: () => void, hadTurn: (writer: Writer) => boolean) => {
+    const ends = Date.now() + PART_MS;
+    const goesOn = () => Date.now() < ends || !writers.every(hadTurn);
     const program = async () => {
-      while (Date.now() < ends) {
+      while (goesOn()) {
         await pause(REST_MS);
         outside();
       }
     };
     const person = async (writer: Writer) => {
-      while (Date.now() < ends) await writer.write();
+      while (goesOn()) await writer.write();
     };
     await Promise.all([program(), ...writers.map(person)]);
   };
 
   // A program that adds to the file as it is loses nothing of others, so all of theirs is there.
   let count = 0;
-  await part(() => appendFileSync(file, `program ${(count += 1)}\n`));
+  await part(
+    () => appendFileSync(file, `program ${(count += 1)}\n`),
+    ({ saved }) => saved.length > 1,
+  );
   const lines = readFileSync(file, 'utf8').split('\n');
   for (const { name, saved } of writers) {
-    expect(saved.length, `${name} saves now and then`).toBeGreaterThan(1);
     expect(saved.filter((line) => !lines.includes(line)), `${name} finds all that was saved`).toEqual([]);
   }
 
   // One that replaces the file, or writes it anew, may throw away what it did not read; but no
   // window saves over a state that its person was not shown.
-  await part(() => {
+  const replace = () => {
     const text = `${readFileSync(file, 'utf8')}program ${(count += 1)}\n`;
     if (count % 2 === 0) return writeFileSync(file, text);
     writeFileSync(`${file}.new`, text);
     renameSync(`${file}.new`, file);
-  });
-  for (const { name, replaced, seen, refusals } of writers) {
+  };
+  await part(replace, ({ saved, refusals }) => refusals > 0 && saved.length > 3);
+  for (const { name, replaced, seen } of writers) {
     expect(replaced.filter((hash) => !seen.has(hash)), `${name} saves over nothing unseen`).toEqual([]);
-    expect(refusals, `${name} was told of the others`).toBeGreaterThan(0);
   }
-  expect(writers.flatMap(({ saved }) => saved).length).toBeGreaterThan(6);
   expect(readFileSync(file, 'utf8')).toMatch(/\n$/);
 });

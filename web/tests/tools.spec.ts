@@ -79,6 +79,7 @@ test('nothing but its own armed card approves a wish', async ({ house, windows }
 /** One press on the card at the end of a form; it has the focus already. */
 async function approve(dialog: Locator): Promise<void> {
   await expect(dialog.locator('[data-ask]')).toBeFocused();
+  await expect(dialog.getByRole('button', { name: /^Approve/ })).toHaveClass(/\bprimary\b/);
   await dialog.getByRole('button', { name: /^Approve/ }).click();
 }
 
