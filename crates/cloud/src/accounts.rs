@@ -16,13 +16,12 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use crate::{
     bodies::{BadForm, Form},
     house::House,
+    listener::Source,
     minting,
     pages::{self, Page, PageError},
-    peers::Source,
     sessions::{self, OwnPage, SignedIn, place, typed_code},
     settings::Origin,
     store::{Store, accounts},
-    tries::Place,
 };
 
 /// How long a one-time link counts.
@@ -145,17 +144,19 @@ pub(crate) async fn login(
         .get("user_code")
         .and_then(crate::device::read_user_code);
     let now = house.clock.now();
-    let mut places = vec![Place::of(from)];
     // What can be no address is nobody's account, and may be long.
-    places.extend(is_address.then(|| Place::Account(email.as_str().to_owned())));
-    house.passwords.take(&places, now)?;
+    let attempt = match is_address {
+        true => house.passwords.at_account(from, email.as_str(), now)?,
+        false => house.passwords.at_address(from, now)?,
+    };
     let password = form.get("password").unwrap_or_default();
     let Some(account) = proven(&house, &email, password).await? else {
+        attempt.failed()?;
         let why = Some("E-mail address or password is wrong.");
         let page = pages::login(email.as_str(), code.as_deref(), why);
         return Ok(page.with(StatusCode::UNAUTHORIZED).into_response());
     };
-    house.passwords.was_right(&places, now);
+    attempt.succeeded();
     let (session, cookie) = sessions::begin(&house, minting::cookie()?, now);
     let begun = house.store.write("beginning a session", move |tx| {
         accounts::begin_session(tx, account, session, now)

@@ -1,8 +1,14 @@
 //! The page where somebody lets an instance in, or not.
 
+use std::net::IpAddr;
+
 use axum::{
     extract::State,
     response::{IntoResponse, Response},
+};
+use guildhall_domain::{
+    Moment,
+    attempts::{Attempt, TooManyAttempts},
 };
 use guildhall_world::tokens;
 use http::{StatusCode, Uri};
@@ -11,11 +17,10 @@ use crate::{
     bodies::{BadForm, Form},
     device::read_user_code,
     house::House,
+    listener::Source,
     pages::{self, Page, PageError},
-    peers::Source,
     sessions::{OwnPage, SignedIn},
     store::{accounts::Digest, devices},
-    tries::Place,
 };
 
 /// The page to type a code at; with a code, who asks, and the choice.
@@ -38,7 +43,7 @@ pub(crate) async fn page(
     let form = Form::parse(uri.query().unwrap_or_default().as_bytes());
     match form.get("user_code") {
         None => Ok(pages::activate(&by, None)),
-        Some(typed) => asked(&house, &by, &places_of(&by, from), typed).await,
+        Some(typed) => asked(&house, &by, from, typed).await,
     }
 }
 
@@ -64,14 +69,13 @@ pub(crate) async fn decide(
     let form = form?;
     by.check(&form)?;
     let typed = form.get("user_code").unwrap_or_default();
-    let places = places_of(&by, from);
     let is_yes = match form.get("decision") {
         Some("approve") => true,
         Some("deny") => false,
-        _ => return Ok(asked(&house, &by, &places, typed).await?.into_response()),
+        _ => return Ok(asked(&house, &by, from, typed).await?.into_response()),
     };
     let now = house.clock.now();
-    house.codes.take(&places, now)?;
+    let attempt = attempt(&house, &by, from, now)?;
     let Some((_, digest)) = read(typed) else {
         return Ok(wrong(&by).into_response());
     };
@@ -82,19 +86,14 @@ pub(crate) async fn decide(
     if decided.await?.is_none() {
         return Ok(wrong(&by).into_response());
     }
-    house.codes.was_right(&places, now);
+    attempt.succeeded();
     Ok(pages::decided(&by, is_yes).into_response())
 }
 
 /// Who asks with this code, and the choice.
-async fn asked(
-    house: &House,
-    by: &SignedIn,
-    places: &[Place],
-    typed: &str,
-) -> Result<Page, PageError> {
+async fn asked(house: &House, by: &SignedIn, from: IpAddr, typed: &str) -> Result<Page, PageError> {
     let now = house.clock.now();
-    house.codes.take(places, now)?;
+    let attempt = attempt(house, by, from, now)?;
     let Some((code, digest)) = read(typed) else {
         return Ok(wrong(by));
     };
@@ -104,7 +103,7 @@ async fn asked(
     let Some(asking) = found.await? else {
         return Ok(wrong(by));
     };
-    house.codes.was_right(places, now);
+    attempt.succeeded();
     Ok(pages::asked(by, &code, &asking, now))
 }
 
@@ -114,8 +113,15 @@ fn read(typed: &str) -> Option<(String, Digest)> {
     Some((code, digest))
 }
 
-fn places_of(by: &SignedIn, from: std::net::IpAddr) -> [Place; 2] {
-    [Place::of(from), Place::Account(by.account().id.to_string())]
+fn attempt(
+    house: &House,
+    by: &SignedIn,
+    from: IpAddr,
+    now: Moment,
+) -> Result<Attempt, TooManyAttempts> {
+    house
+        .codes
+        .by_account(from, &by.account().id.to_string(), now)
 }
 
 fn wrong(by: &SignedIn) -> Page {

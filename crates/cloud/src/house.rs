@@ -1,12 +1,12 @@
-//! What all requests share: the store, the clock, the counted tries and the way to be paid.
+//! What all requests share: the store, the clock, the counted attempts and the way to be paid.
 
 use std::sync::Arc;
 
-use guildhall_domain::{Fault, accounts::Password};
+use guildhall_domain::{Fault, accounts::Password, attempts::AttemptLimiter};
 use guildhall_world::{clock::Clock, passwords};
 use tokio::sync::Semaphore;
 
-use crate::{settings::Origin, store::Store, stripe::Stripe, tries::Tries};
+use crate::{settings::Origin, store::Store, stripe::Stripe};
 
 /// Passwords that are hashed at one moment; each takes 19 MiB and a processor.
 const HASHES_AT_ONCE: usize = 2;
@@ -21,9 +21,9 @@ pub struct House {
     /// Where people and instances reach the service.
     pub public: Arc<Origin>,
     /// Wrong passwords.
-    pub passwords: Arc<Tries>,
+    pub passwords: Arc<AttemptLimiter>,
     /// Wrong user codes.
-    pub codes: Arc<Tries>,
+    pub codes: Arc<AttemptLimiter>,
     /// The way to be paid, if there is one.
     pub paid: Option<Paid>,
     hashing: Arc<Semaphore>,
@@ -39,7 +39,7 @@ pub struct Paid {
 }
 
 impl House {
-    /// One whose tries begin anew.
+    /// One that has counted no attempts.
     pub fn new(store: Store, clock: Clock, public: Origin, paid: Option<Paid>) -> Self {
         Self {
             store: Arc::new(store),

@@ -17,17 +17,16 @@ pub mod oauth;
 pub mod offers;
 pub mod openapi;
 mod pages;
-mod peers;
 mod problems;
 mod routes;
 pub mod sessions;
 pub mod settings;
 pub mod store;
 pub mod stripe;
-pub mod tries;
 
 use std::net::SocketAddr;
 
+use guildhall_listener::Limits;
 use guildhall_world::clock::Clock;
 use tokio::net::TcpListener;
 
@@ -49,7 +48,7 @@ impl Companion {
     /// Serves until `stop`, then lets requests that run come to their end.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let router = routes::router(self.house);
-        listener::serve(self.listener, router, listener::Limits::default(), stop).await;
+        listener::serve(self.listener, router, Limits::DEFAULT, stop).await;
     }
 }
 

@@ -1,10 +1,19 @@
-//! The listener over real sockets: what each bound holds back, and what it lets through.
+//! The service over real sockets: what it says of requests that the listener does not let through,
+//! and where requests come from. What each bound holds back is tried at the server's listener.
 
-use axum::{Extension, routing::get};
+use std::{net::SocketAddr, time::Duration};
+
+use axum::{
+    Extension,
+    routing::{get, post},
+};
+use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    sync::{Notify, mpsc, oneshot},
-    task::JoinHandle,
+    net::TcpStream,
+    sync::{Notify, mpsc},
+    task::JoinSet,
+    time::timeout,
 };
 
 use super::*;
@@ -15,46 +24,45 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What `/wait` and its test tell each other.
 #[derive(Clone)]
-struct Stage {
+struct Waiting {
     entered: mpsc::UnboundedSender<()>,
     release: Arc<Notify>,
 }
 
-struct TestDoor {
+struct TestService {
     address: SocketAddr,
     entered: mpsc::UnboundedReceiver<()>,
     release: Arc<Notify>,
-    stop: Option<oneshot::Sender<()>>,
-    serving: JoinHandle<()>,
+    /// Ends with the test.
+    _serving: JoinSet<()>,
 }
 
-impl TestDoor {
-    #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
+impl TestService {
     async fn open(limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (entered, has_entered) = mpsc::unbounded_channel();
         let release = Arc::<Notify>::default();
-        let stage = Stage {
+        let waiting = Waiting {
             entered,
             release: Arc::clone(&release),
         };
         let router = Router::new()
             .route("/", get(async || "here"))
+            .route(
+                "/source",
+                get(async |Source(from): Source| from.to_string()),
+            )
             .route("/wait", get(wait))
-            .route("/much", get(async || "x".repeat(64 * 1_024 * 1_024)))
-            .layer(Extension(stage));
-        let (stop, stopped) = oneshot::channel::<()>();
-        let serving = tokio::spawn(serve(listener, router, limits, async move {
-            // A test that is over is a stop as well.
-            let _ = stopped.await;
-        }));
+            .route("/read", post(async |body: String| body))
+            .layer(Extension(waiting));
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(listener, router, limits, std::future::pending()));
         Self {
             address,
             entered: has_entered,
             release,
-            stop: Some(stop),
-            serving,
+            _serving: serving,
         }
     }
 
@@ -65,129 +73,118 @@ impl TestDoor {
         stream
     }
 
-    async fn waits(&mut self) -> TcpStream {
-        let stream = self.sends("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n").await;
-        soon(self.entered.recv()).await.unwrap();
-        stream
+    /// The answer to one request on a connection of its own.
+    async fn asks(&self, path: &str, headers: &str) -> String {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n{headers}\r\n");
+        rest(self.sends(&head).await).await
     }
 }
 
-async fn wait(Extension(stage): Extension<Stage>) -> &'static str {
-    stage.entered.send(()).unwrap();
-    stage.release.notified().await;
+async fn wait(Extension(waiting): Extension<Waiting>) -> &'static str {
+    waiting.entered.send(()).unwrap();
+    waiting.release.notified().await;
     "waited"
-}
-
-async fn soon<T>(it: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, it).await.unwrap()
 }
 
 /// Everything that comes until the other side closes or cuts.
 async fn rest(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
     // A cut is an end as well.
-    let _ = soon(stream.read_to_end(&mut bytes)).await;
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut bytes))
+        .await
+        .unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
-const HERE: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
-const HERE_AND_CLOSE: &str = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
-
-#[tokio::test]
-async fn a_head_that_does_not_come_and_a_connection_that_rests_too_long_are_ended() {
-    let door = TestDoor::open(Limits {
-        head_wait: SHORT,
-        ..Limits::default()
-    })
-    .await;
-    assert!(!rest(door.sends("GET / HT").await).await.contains("here"));
-    assert_eq!(rest(door.sends("").await).await, "");
-    assert!(rest(door.sends(HERE).await).await.ends_with("here"));
-}
-
-#[tokio::test]
-async fn a_head_beyond_its_bound_is_refused() {
-    let door = TestDoor::open(Limits::default()).await;
-    let head = |len| {
-        let long = "x".repeat(len);
-        format!("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX: {long}\r\n\r\n")
-    };
-    let served = rest(door.sends(&head(HEAD_BYTES_MAX / 2)).await).await;
-    assert!(served.ends_with("here"), "{served}");
-    let refused = rest(door.sends(&head(2 * HEAD_BYTES_MAX)).await).await;
-    assert!(!refused.contains("here"), "{refused}");
-}
-
-#[tokio::test]
-async fn one_connection_too_many_waits_until_another_ends() {
-    let mut door = TestDoor::open(Limits {
-        connections_max: 1,
-        ..Limits::default()
-    })
-    .await;
-    let first = door.waits().await;
-    let mut second = door.sends(HERE_AND_CLOSE).await;
-    let mut byte = [0];
-    let is_served = timeout(SHORT, second.read(&mut byte)).await;
-    assert!(is_served.is_err(), "it waits");
-    drop(first);
-    door.release.notify_one();
-    assert!(rest(second).await.ends_with("here"));
-}
-
-#[tokio::test]
-async fn whoever_takes_no_bytes_holds_no_place_for_ever() {
-    let door = TestDoor::open(Limits {
-        connections_max: 1,
-        age_max: SHORT,
-        last_wait: SHORT,
-        ..Limits::default()
-    })
-    .await;
-    let greedy = door.sends("GET /much HTTP/1.1\r\nHost: h\r\n\r\n").await;
+/// Status and code of the problem that was answered.
+fn problem(answer: &str) -> (u16, String) {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(
-        rest(door.sends(HERE_AND_CLOSE).await)
-            .await
-            .ends_with("here")
+        head.contains("content-type: application/problem+json"),
+        "{head}"
     );
-    drop(greedy);
+    let body: Value = serde_json::from_str(body).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    assert_eq!(body["status"], status);
+    (status, body["code"].as_str().unwrap().to_owned())
 }
 
 #[tokio::test]
-async fn an_old_connection_ends_after_the_answer_it_waits_for() {
-    let mut door = TestDoor::open(Limits {
-        age_max: 4 * SHORT,
-        ..Limits::default()
+async fn half_heads_keep_nobody_out() {
+    let service = TestService::open(Limits {
+        connections_max: 8,
+        ..Limits::DEFAULT
     })
     .await;
-    let mut waiting = door.waits().await;
-    let mut byte = [0];
-    let answered = timeout(6 * SHORT, waiting.read(&mut byte)).await;
-    assert!(answered.is_err(), "it is not cut");
-    door.release.notify_one();
+    let mut halves = Vec::new();
+    for _ in 0..9 {
+        halves.push(service.sends("GET / HT").await);
+    }
+    assert!(service.asks("/", "").await.ends_with("here"));
+    drop(halves);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_a_problem() {
+    let service = TestService::open(Limits {
+        header_read: SHORT,
+        ..Limits::DEFAULT
+    })
+    .await;
+    let long = "x".repeat(200_000);
+    for (sent, status) in [
+        ("GET / HT".to_owned(), 408),
+        ("nonsense\r\n\r\n".to_owned(), 400),
+        (format!("GET /{long} HTTP/1.1\r\n"), 414),
+        (
+            format!("GET / HTTP/1.1\r\nHost: h\r\nX: {long}\r\n\r\n"),
+            431,
+        ),
+    ] {
+        let answer = rest(service.sends(&sent).await).await;
+        let expected = (status, "MALFORMED_REQUEST".to_owned());
+        assert_eq!(problem(&answer), expected);
+    }
+}
+
+#[tokio::test]
+async fn whoever_comes_when_all_places_are_taken_is_told_so_and_a_slow_body_gives_its_place_up() {
+    let mut service = TestService::open(Limits {
+        requests_in_flight_max: 1,
+        ..Limits::DEFAULT
+    })
+    .await;
+    let slow = service
+        .sends("POST /read HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx")
+        .await;
+    let waiting = service
+        .sends("GET /wait HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        .await;
+    assert_eq!(
+        problem(&rest(slow).await),
+        (408, "MALFORMED_REQUEST".to_owned())
+    );
+    service.entered.recv().await.unwrap();
+    let refused = service.asks("/", "").await;
+    assert_eq!(problem(&refused), (503, "RATE_LIMITED".to_owned()));
+    assert!(refused.contains("retry-after: 1\r\n"), "{refused}");
+    service.release.notify_one();
     assert!(rest(waiting).await.ends_with("waited"));
 }
 
 #[tokio::test]
-async fn a_stop_lets_requests_end_and_cuts_those_that_do_not() {
-    for (stop_grace, ends) in [(PATIENCE, true), (SHORT, false)] {
-        let mut door = TestDoor::open(Limits {
-            stop_grace,
-            ..Limits::default()
-        })
-        .await;
-        let (mut resting, waiting) = (door.sends(HERE).await, door.waits().await);
-        let mut answer = Vec::new();
-        while !answer.ends_with(b"here") {
-            assert_ne!(soon(resting.read_buf(&mut answer)).await.unwrap(), 0);
-        }
-        drop(door.stop.take());
-        assert_eq!(rest(resting).await, "");
-        assert!(TcpStream::connect(door.address).await.is_err());
-        if ends {
-            door.release.notify_one();
-        }
-        assert_eq!(rest(waiting).await.ends_with("waited"), ends);
-        soon(door.serving).await.unwrap();
+async fn a_proxy_on_this_computer_is_believed_whom_it_speaks_for() {
+    let service = TestService::open(Limits::DEFAULT).await;
+    for (headers, source) in [
+        ("", "127.0.0.1"),
+        (
+            "X-Forwarded-For: 192.0.2.1, 198.51.100.7\r\n",
+            "198.51.100.7",
+        ),
+        ("Forwarded: for=\"[2001:db8::1]:80\"\r\n", "2001:db8::1"),
+        ("X-Forwarded-For: nonsense\r\n", "127.0.0.1"),
+    ] {
+        let answer = service.asks("/source", headers).await;
+        assert!(answer.ends_with(&format!("\r\n{source}")), "{answer}");
     }
 }

@@ -16,9 +16,8 @@ use crate::{
     bodies::{BadForm, Form},
     device::{self, DEVICE_CODE_TTL_S, DEVICE_INTERVAL_S, Polled},
     house::House,
-    minting,
-    peers::Source,
-    problems,
+    listener::Source,
+    minting, problems,
     store::{devices, instances},
 };
 

@@ -6,6 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::{Fault, outcome::Invalid};
+use guildhall_listener::Rejection;
 use guildhall_wire::cloud::problems::CloudProblem;
 use guildhall_world::ids;
 use http::{HeaderValue, StatusCode, header};
@@ -35,8 +36,16 @@ pub(crate) enum Problem {
     NoPayments,
     /// The payment service did not do it.
     Payment(Failed),
+    /// The listener did not let the request be answered.
+    Rejected(Rejection),
     /// Something broke.
     Fault(Fault),
+}
+
+impl From<Rejection> for Problem {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
 }
 
 impl From<Fault> for Problem {
@@ -51,6 +60,7 @@ impl From<Failed> for Problem {
     }
 }
 
+const PROBLEM_JSON: &str = "application/problem+json";
 /// The title of every problem that keeps everybody from paying.
 const UNPAYABLE: &str = "Payments do not work now";
 
@@ -131,20 +141,64 @@ impl Problem {
                 "This service takes no payments.",
             ),
             Self::Payment(failed) => failed_said(*failed),
-            Self::Fault(_) => said(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "INTERNAL_ERROR",
-                "Something broke",
-                "Something broke here. Try again in a moment.",
-            ),
+            Self::Rejected(rejection) => rejected_said(*rejection),
+            Self::Fault(_) => broken(),
         }
     }
 
     fn retry_after_s(&self) -> Option<u64> {
         match self {
             Self::Payment(Failed::TooOften { retry_after_s }) => Some(*retry_after_s),
+            Self::Rejected(Rejection::Overloaded) => Some(1),
             _ => None,
         }
+    }
+}
+
+fn broken() -> Said {
+    said(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "INTERNAL_ERROR",
+        "Something broke",
+        "Something broke here. Try again in a moment.",
+    )
+}
+
+/// Which problem a request is that the listener does not let through.
+fn rejected_said(rejection: Rejection) -> Said {
+    let malformed = |status, detail| {
+        said(
+            status,
+            "MALFORMED_REQUEST",
+            "The request cannot be read",
+            detail,
+        )
+    };
+    match rejection {
+        Rejection::Unreadable => malformed(
+            StatusCode::BAD_REQUEST,
+            "The request could not be read as HTTP/1.1.",
+        ),
+        Rejection::TargetTooLong => malformed(StatusCode::URI_TOO_LONG, "The address is too long."),
+        Rejection::HeadersTooLarge => malformed(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "The headers are too many or too long.",
+        ),
+        Rejection::HeadTimeout => malformed(
+            StatusCode::REQUEST_TIMEOUT,
+            "The head of the request did not arrive in time.",
+        ),
+        Rejection::BodyTimeout => malformed(
+            StatusCode::REQUEST_TIMEOUT,
+            "The service is busy, and the request waited longest for its body. Send it again.",
+        ),
+        Rejection::Overloaded => said(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "RATE_LIMITED",
+            "Too many requests",
+            "The service is busy. Try again in a moment.",
+        ),
+        Rejection::Broken => broken(),
     }
 }
 
@@ -198,8 +252,9 @@ fn sentence(invalid: &Invalid) -> String {
     form.chain(fields).collect::<Vec<_>>().join(" ")
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
+impl Problem {
+    /// Status and body of the answer.
+    fn body(&self) -> (StatusCode, CloudProblem) {
         let Said {
             status,
             code,
@@ -207,7 +262,7 @@ impl IntoResponse for Problem {
             detail,
         } = self.said();
         let instance = format!("urn:uuid:{}", ids::new());
-        if let Self::Fault(fault) = &self {
+        if let Self::Fault(fault) = self {
             log(fault, &instance);
         }
         let retry_after_s = self.retry_after_s();
@@ -221,11 +276,31 @@ impl IntoResponse for Problem {
             retry_after_ms: retry_after_s.map(|seconds| seconds.saturating_mul(1_000)),
             ..CloudProblem::default()
         };
+        (status, problem)
+    }
+
+    /// The whole answer as bytes, for a request that could not be read; the connection ends.
+    pub(crate) fn on_the_wire(&self) -> Vec<u8> {
+        let (status, problem) = self.body();
+        // A value of plain texts always serializes.
+        let body = serde_json::to_string(&problem).unwrap_or_default();
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: {PROBLEM_JSON}\r\ncontent-length: {length}\r\n\
+             connection: close\r\ncache-control: no-store\r\n\r\n{body}"
+        )
+        .into_bytes()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let (status, problem) = self.body();
         let mut response = (status, Json(problem)).into_response();
         let headers = response.headers_mut();
-        let kind = HeaderValue::from_static("application/problem+json");
+        let kind = HeaderValue::from_static(PROBLEM_JSON);
         headers.insert(header::CONTENT_TYPE, kind);
-        if let Some(seconds) = retry_after_s {
+        if let Some(seconds) = self.retry_after_s() {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if status == StatusCode::UNAUTHORIZED {

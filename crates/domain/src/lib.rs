@@ -5,6 +5,7 @@ pub mod accounts;
 pub mod agents;
 pub mod approvals;
 pub mod attachments;
+pub mod attempts;
 pub mod authors;
 pub mod browser;
 pub mod callers;

@@ -26,7 +26,7 @@ use guildhall_hall::{
 };
 use guildhall_http::{
     guards::Guards,
-    listener::{CountsOfAgents, Door},
+    listener::{CountsOfAgents, Listener},
     metrics::Metrics,
     origin::Allowed,
     rate_limit::RateLimit,
@@ -244,7 +244,7 @@ async fn serve(
         PeerCheck::Off | PeerCheck::Unavailable => Peers::Off,
     };
     let routers = routes::routers(state);
-    let agents = Door {
+    let agents = Listener {
         router: routers.agents,
         guards: guards.clone(),
         limits: config.limits.clone(),
@@ -252,7 +252,7 @@ async fn serve(
         metrics: Arc::new(CountsOfAgents(Arc::clone(&metrics))),
         tasks: hall.tasks().clone(),
     };
-    let door = Door {
+    let main = Listener {
         router: routers.main,
         guards,
         limits: config.limits,
@@ -260,13 +260,13 @@ async fn serve(
         metrics,
         tasks: hall.tasks().clone(),
     };
-    let grace = door.limits.shutdown_grace;
+    let grace = main.limits.shutdown_grace;
     let local_token = local_token.map(Secret::reveal);
     data_dir.announce(&announcement(&hall, address, agent_url, local_token)?)?;
     say_hello(&hello(config.mode, address, data_dir.path()));
     let mut stopping = hall.tasks().stopping();
     join!(
-        door.serve(listeners, signals.stop(hall.clone())),
+        main.serve(listeners, signals.stop(hall.clone())),
         agents.serve(vec![for_agents], async move {
             // An error would mean that nobody is left who could stop it otherwise.
             let _ = stopping.wait_for(|stopping| *stopping).await;

@@ -80,12 +80,12 @@ impl Hall {
             return Err(Refusal::RegistrationClosed.into());
         }
         let now = self.now();
-        let guess = self.inner.tries.at_setup_code(from, now)?;
+        let attempt = self.inner.attempts.at_address(from, now)?;
         // Digests are compared, so that time tells nothing of the code.
         if secrets::digest(&ask.setup_code) != code {
             return Err(Refusal::SetupCodeWrong.into());
         }
-        guess.was_right();
+        attempt.succeeded();
         let password = self.inner.passwords.hash(ask.password.clone()).await?;
         let id = Self::new_id(AccountId::from_bytes);
         let new_author = Self::new_id(AuthorId::from_bytes);

@@ -101,8 +101,9 @@ pub struct Approach {
     pub service_agent: Shown,
     /// The header `Authorization`.
     pub authorization: Shown,
-    /// What cookies of a sign-in hold; without meaning in mode `local`.
-    pub cookies: Vec<String>,
+    /// What cookies of a sign-in hold, by their two names; those of the second count where none of
+    /// the first is a sign-in's. Without meaning in mode `local`.
+    pub cookies: [Vec<String>; 2],
     /// What cookies of a trusted browser hold; without meaning where nobody is in doubt.
     pub trusted: Vec<String>,
 }
@@ -233,27 +234,34 @@ impl Hall {
     }
 
     /// Whoever shows the cookie of a sign-in. Cookies of no sign-in beside it count for nothing;
-    /// with those of two people nobody knows who is meant.
-    async fn signed_in(&self, cookies: &[String]) -> Result<Caller> {
-        let digests: Vec<_> = cookies.iter().map(|it| secrets::digest(it)).collect();
+    /// with those of two people under one name nobody knows who is meant.
+    async fn signed_in(&self, cookies: &[Vec<String>; 2]) -> Result<Caller> {
+        let digests_of = |values: &Vec<String>| -> Vec<_> {
+            values.iter().map(|value| secrets::digest(value)).collect()
+        };
+        let digests = cookies.each_ref().map(digests_of);
         let now = self.now();
         let find = move |db: &Rx<'_>| {
-            let mut found: Option<sign_ins::Bearer> = None;
-            for digest in &digests {
-                let bearer = sign_ins::by_digest(db, digest)?;
-                let Some(bearer) = bearer.filter(|bearer| bearer.sign_in.is_live(now)) else {
-                    continue;
-                };
-                match &found {
-                    None => found = Some(bearer),
-                    Some(first) if first.holder.author == bearer.holder.author => {}
-                    Some(_) => return Err(Refusal::AuthRequired.into()),
+            for digests in &digests {
+                let mut found: Option<sign_ins::Bearer> = None;
+                for digest in digests {
+                    let bearer = sign_ins::by_digest(db, digest)?;
+                    let Some(bearer) = bearer.filter(|bearer| bearer.sign_in.is_live(now)) else {
+                        continue;
+                    };
+                    match &found {
+                        None => found = Some(bearer),
+                        Some(first) if first.holder.author == bearer.holder.author => {}
+                        Some(_) => return Err(Refusal::AuthRequired.into()),
+                    }
+                }
+                if let Some(bearer) = found {
+                    return Ok(bearer);
                 }
             }
-            match found {
-                Some(bearer) => Ok(bearer),
-                None if accounts::exist(db)? => Err(Refusal::AuthRequired.into()),
-                None => Err(Refusal::SetupRequired.into()),
+            match accounts::exist(db)? {
+                true => Err(Refusal::AuthRequired.into()),
+                false => Err(Refusal::SetupRequired.into()),
             }
         };
         let sign_ins::Bearer { sign_in, holder } = self.store().read(find).await?.value;

@@ -49,7 +49,6 @@ mod sweep;
 pub mod tasks;
 pub mod threads;
 pub mod tokens;
-mod tries;
 mod trusted_browsers;
 pub mod turns;
 pub mod usage;
@@ -59,8 +58,8 @@ pub mod workbench;
 use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
-    Fault, Moment, Result, callers::AuthMode, ids::LogId, limits, outcome::FaultKind,
-    signals::Signal,
+    Fault, Moment, Result, attempts::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
+    outcome::FaultKind, signals::Signal,
 };
 use guildhall_store::Store;
 use guildhall_world::{
@@ -95,7 +94,7 @@ pub use start::{Auth, Opening, PreviewDoors};
 
 use crate::{
     interactions::Waiting, launching::Launching, passwords::Passwords, reaching::Reaching,
-    runtimes::Registry, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries,
+    runtimes::Registry, start::Door, streams::StreamLimits, tasks::Tasks,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -130,7 +129,7 @@ struct Inner {
     /// How people are told apart, with what the mode needs for it.
     door: Door,
     passwords: Passwords,
-    tries: Tries,
+    attempts: AttemptLimiter,
     started_at: Moment,
     signals: broadcast::Sender<Signal>,
     streams: streams::Open,
@@ -272,7 +271,7 @@ impl Hall {
                 log_id: parts.log_id,
                 door: parts.door,
                 passwords: Passwords::new(),
-                tries: Tries::default(),
+                attempts: AttemptLimiter::default(),
                 started_at: parts.started_at,
                 signals,
                 streams: streams::Open::new(limits),
@@ -281,7 +280,10 @@ impl Hall {
                 digests: parts.digests,
                 seal: parts.seal,
                 grants: Arc::new(parts.grants),
-                previews: workbench::previews::Previews::new(parts.previews),
+                previews: workbench::previews::Previews::new(
+                    parts.previews,
+                    parts.own_ports.clone(),
+                ),
                 hashes: Arc::default(),
                 outgoing: OnceCell::new(),
                 own_ports: parts.own_ports,

@@ -90,7 +90,7 @@ impl Hall {
         check.done()?;
         self.require_accounts()?;
         let now = self.now();
-        let guess = self.inner.tries.at_account(from, email.clone(), now)?;
+        let attempt = self.inner.attempts.at_account(from, email.as_str(), now)?;
         let known = self
             .store()
             .read(move |db| accounts::by_email(db, &email))
@@ -99,9 +99,10 @@ impl Hall {
         let stored = known.as_ref().map(|known| known.password.clone());
         let is_right = self.inner.passwords.verify(password, stored).await?;
         let Some(known) = known.filter(|_| is_right) else {
-            return Err(guess.was_wrong().into());
+            attempt.failed()?;
+            return Err(Refusal::InvalidCredentials.into());
         };
-        guess.was_right();
+        attempt.succeeded();
         let session = Session::new(known.account.id, now)?;
         let kept = session.kept();
         let account = self
@@ -170,12 +171,13 @@ impl Hall {
             .value;
         let known = known.ok_or(Refusal::InvalidCredentials)?;
         let email = known.account.email.clone();
-        let guess = self.inner.tries.at_account(from, email, now)?;
+        let attempt = self.inner.attempts.at_account(from, email.as_str(), now)?;
         let (id, stored) = (known.account.id, Some(known.password.clone()));
         if !self.inner.passwords.verify(current, stored).await? {
-            return Err(guess.was_wrong().into());
+            attempt.failed()?;
+            return Err(Refusal::InvalidCredentials.into());
         }
-        guess.was_right();
+        attempt.succeeded();
         let password = self.inner.passwords.hash(next).await?;
         let kept = match by.credential {
             Credential::Cookie(sign_in) => Some(sign_in),

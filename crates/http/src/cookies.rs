@@ -9,10 +9,10 @@ use axum::{
     },
 };
 use guildhall_domain::limits;
+use guildhall_listener::Forwarded;
 
 use crate::{
     errors::{ApiError, internal},
-    forwarded::Forwarded,
     origin::{is_loopback_name, name_of},
     state::State,
 };
@@ -21,8 +21,8 @@ use crate::{
 /// alone.
 const SECURE_NAME: &str = "__Host-guildhall";
 
-/// How many cookies of one name are looked at.
-const SAME_NAME_MAX: usize = 8;
+/// How many cookies of one name are looked at: more than browsers keep of one path.
+const SAME_NAME_MAX: usize = 64;
 
 /// The cookie's name on plain http: browsers show a cookie to every port of its host, so that
 /// two servers on one computer would take each other's.
@@ -30,23 +30,20 @@ fn plain_name(port: u16) -> String {
     format!("guildhall_{port}")
 }
 
-/// What cookies of a sign-in hold, of a server that listens on `port`. A page on another port of
-/// the host can add one of our name, so there may be several.
+/// What cookies of a sign-in hold, of a server that listens on `port`: those of one name, and those
+/// of the other, which count where none of the first is a sign-in's. A page on another port of the
+/// host can add one of our name, so there may be several of each.
 ///
-/// Where both are shown the one of https comes first, because only a page on https can have set
-/// it; but on this computer's own names the plain one does: there a page of any port can set the
-/// other, and so make somebody act as somebody else.
-pub fn shown(headers: &HeaderMap, port: u16) -> Vec<String> {
+/// Those of https come first, because only a page on https can have set them; but on this
+/// computer's own names the plain ones do: there a page of any port can set the others, and so make
+/// somebody act as somebody else.
+pub fn shown(headers: &HeaderMap, port: u16) -> [Vec<String>; 2] {
     let plain_name = plain_name(port);
-    let (first, second) = match is_own_name(headers) {
-        true => (plain_name.as_str(), SECURE_NAME),
-        false => (SECURE_NAME, plain_name.as_str()),
+    let names = match is_own_name(headers) {
+        true => [plain_name.as_str(), SECURE_NAME],
+        false => [SECURE_NAME, plain_name.as_str()],
     };
-    let shown = named(headers, first);
-    match shown.is_empty() {
-        true => named(headers, second),
-        false => shown,
-    }
+    names.map(|name| named(headers, name))
 }
 
 /// What cookies of a trusted browser hold, of a server that listens on `port`.
@@ -166,19 +163,22 @@ mod tests {
     #[test]
     fn the_cookie_of_this_port_is_read_and_the_one_of_https_comes_first() {
         for (lines, expected) in [
-            (&[][..], &[][..]),
-            (&["guildhall_4747=a"], &["a"]),
-            (&["x=1; guildhall_4747=a; y=2"], &["a"]),
-            (&["x=1", "guildhall_4747=a"], &["a"]),
-            (&["guildhall_4748=a"], &[]),
-            (&["guildhall_47471=a; xguildhall_4747=b"], &[]),
-            (&["guildhall_4747=a; __Host-guildhall=b"], &["b"]),
-            (&["__Host-guildhall=b"], &["b"]),
-            (&["guildhall_4747=a; guildhall_4747=a"], &["a"]),
-            (&["guildhall_4747=a", "guildhall_4747=b"], &["a", "b"]),
-            (&["guildhall_4747=; guildhall_4747=b"], &["b"]),
-            (&["guildhall_4747="], &[]),
-            (&["guildhall_4747"], &[]),
+            (&[][..], [&[][..], &[]]),
+            (&["guildhall_4747=a"], [&[], &["a"]]),
+            (&["x=1; guildhall_4747=a; y=2"], [&[], &["a"]]),
+            (&["x=1", "guildhall_4747=a"], [&[], &["a"]]),
+            (&["guildhall_4748=a"], [&[], &[]]),
+            (&["guildhall_47471=a; xguildhall_4747=b"], [&[], &[]]),
+            (&["guildhall_4747=a; __Host-guildhall=b"], [&["b"], &["a"]]),
+            (&["__Host-guildhall=b"], [&["b"], &[]]),
+            (&["guildhall_4747=a; guildhall_4747=a"], [&[], &["a"]]),
+            (
+                &["guildhall_4747=a", "guildhall_4747=b"],
+                [&[], &["a", "b"]],
+            ),
+            (&["guildhall_4747=; guildhall_4747=b"], [&[], &["b"]]),
+            (&["guildhall_4747="], [&[], &[]]),
+            (&["guildhall_4747"], [&[], &[]]),
         ] {
             let mut headers = HeaderMap::new();
             for line in lines {
@@ -190,7 +190,7 @@ mod tests {
         let many: Vec<String> = (0..100).map(|n| format!("guildhall_4747={n}")).collect();
         let mut headers = HeaderMap::new();
         headers.insert(COOKIE, many.join("; ").parse().unwrap());
-        assert_eq!(shown(&headers, 4747).len(), SAME_NAME_MAX);
+        assert_eq!(shown(&headers, 4747)[1].len(), SAME_NAME_MAX);
     }
 
     #[test]
@@ -202,14 +202,14 @@ mod tests {
             "LOCALHOST",
         ] {
             for (line, expected) in [
-                ("__Host-guildhall=b; guildhall_4747=a", "a"),
+                ("__Host-guildhall=b; guildhall_4747=a", [&["a"][..], &["b"]]),
                 // Behind a proxy of this computer that speaks https.
-                ("__Host-guildhall=b", "b"),
+                ("__Host-guildhall=b", [&[], &["b"]]),
             ] {
                 let mut headers = HeaderMap::new();
                 headers.insert(COOKIE, HeaderValue::from_static(line));
                 headers.insert(HOST, HeaderValue::from_static(host));
-                assert_eq!(shown(&headers, 4747), [expected], "{host} {line}");
+                assert_eq!(shown(&headers, 4747), expected, "{host} {line}");
             }
         }
     }

@@ -16,6 +16,7 @@ use axum::{
     response::IntoResponse,
 };
 use guildhall_hall::peers::PeerWord;
+use guildhall_listener::{Forwarded, HEADERS_BYTES_MAX, Rejection};
 use guildhall_wire::errors::ErrorEnvelope;
 use serde_json::{Value, json};
 
@@ -23,7 +24,6 @@ use crate::{
     catalogue,
     docs::ErrorDoc,
     errors::ApiError,
-    forwarded::Forwarded,
     origin::{Allowed, host_allowed, host_and_port_allowed, is_served_path, origin_allowed},
     preconditions,
     previews::came_through_a_preview,
@@ -31,8 +31,6 @@ use crate::{
     request_id::{MakeId, REQUEST_ID, RequestId},
 };
 
-/// Bytes of all header lines of a request together.
-pub const HEADERS_BYTES_MAX: usize = 32 * 1_024;
 /// Header lines of a request.
 pub const HEADERS_MAX: usize = 100;
 /// Bytes of a request target.
@@ -166,6 +164,20 @@ impl Refused {
     }
 }
 
+impl From<Rejection> for Refused {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Unreadable => Self::Unreadable,
+            Rejection::TargetTooLong => Self::TargetTooLong,
+            Rejection::HeadersTooLarge => Self::HeadersTooLarge,
+            Rejection::HeadTimeout => Self::HeadTimeout,
+            Rejection::BodyTimeout => Self::BodyTimeout,
+            Rejection::Overloaded => Self::Overloaded,
+            Rejection::Broken => Self::Broken,
+        }
+    }
+}
+
 impl From<Refused> for ApiError {
     fn from(refused: Refused) -> Self {
         let error = Self::new(refused.doc())
@@ -173,9 +185,6 @@ impl From<Refused> for ApiError {
             .with_details(refused.details());
         match refused {
             Refused::Overloaded => error.with_header(RETRY_AFTER, 1),
-            Refused::BodyTimeout => {
-                error.with_header(CONNECTION, HeaderValue::from_static("close"))
-            }
             _ => error,
         }
     }

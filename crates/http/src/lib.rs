@@ -12,7 +12,6 @@ pub mod docs;
 pub mod errors;
 pub mod faults;
 pub mod form;
-pub mod forwarded;
 pub mod gates;
 pub mod guards;
 pub mod listener;

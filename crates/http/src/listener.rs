@@ -1,109 +1,46 @@
-//! The listener: our own accept loop, with a deadline and a bound for everything a peer can do.
-//! It hands requests that passed the guards to the router; what a request means is the routes'.
-//!
-//! hyper's own timers are off: one timer a connection, driven by `deadlines`, covers the
-//! head, the rest between requests and a peer that takes no bytes.
+//! The server's listeners: what stands between an accepted connection and a route. Requests pass the
+//! guards, the kernel says whose connection it is, and a place in flight is taken.
+//! Sockets, deadlines and bounds are `guildhall_listener`'s; what a request means is the routes'.
 
-mod connection;
-mod crowd;
-mod deadlines;
-mod heads;
-mod in_flight;
-mod line;
 #[cfg(test)]
-mod test_door;
+mod test_listener;
 
 use std::{
-    future::{Future, poll_fn},
-    io,
+    convert::Infallible,
+    future::Future,
     net::{IpAddr, SocketAddr},
-    pin::pin,
-    sync::Arc,
-    task::Poll,
-    time::Duration,
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
 };
 
 use axum::{
     Router,
-    http::{Method, StatusCode},
+    body::Body,
+    http::{Method, Request, Response, StatusCode},
+    response::IntoResponse,
 };
+use futures_util::FutureExt;
 use guildhall_hall::{
+    approvals::Listening,
+    outgoing::OUTGOING,
     peers::{PeerWord, Peers},
     tasks::Tasks,
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::watch,
-    task::{JoinError, JoinSet},
-    time::{Instant, interval, sleep_until, timeout},
+use guildhall_listener::{
+    Admission, Application, Connection, InFlight, Place, Rejection, TrackedBody, with_close,
+};
+use hyper::body::{Body as _, Incoming};
+use tokio::{net::TcpListener, sync::watch};
+use tower::Service;
+
+use crate::{
+    guards::{Guards, Passage, Refused},
+    metrics::Metrics,
+    openapi,
 };
 
-use self::{connection::House, crowd::Crowd};
-use crate::{guards::Guards, metrics::Metrics};
-
-pub use connection::Behind;
-pub use heads::Head;
-
-/// Open connections.
-pub const CONNECTIONS_MAX: usize = 8_192;
-/// Open connections of one address beyond this machine.
-pub const CONNECTIONS_PER_STRANGER_MAX: usize = 256;
-/// Requests being answered at one moment; a stream counts until its head is sent.
-pub const REQUESTS_IN_FLIGHT_MAX: usize = 1_024;
-/// Seconds a request's head may take, from its first byte; the first one from accept.
-pub const HEADER_READ_S: u64 = 10;
-/// Seconds a connection may rest between two requests.
-pub const KEEPALIVE_IDLE_S: u64 = 75;
-/// Seconds a peer may take no byte of what waits for it.
-pub const STREAM_STALL_S: u64 = 30;
-/// Seconds running requests get to finish when the server stops.
-pub const SHUTDOWN_GRACE_S: u64 = 10;
-
-/// How long accepting pauses when the system has no descriptor or memory left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How often recorded durations are folded, see [`Metrics::tidy`].
-const METRICS_TIDY: Duration = Duration::from_secs(5);
-
-/// The bounds of one door. The default is the contract's, see the constants of this module;
-/// configuration may raise them.
-///
-/// Source: contract 1.11.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// Open connections, see [`CONNECTIONS_MAX`].
-    pub connections_max: usize,
-    /// Open connections of one foreign address, see [`CONNECTIONS_PER_STRANGER_MAX`].
-    pub connections_per_stranger_max: usize,
-    /// Requests being answered, see [`REQUESTS_IN_FLIGHT_MAX`].
-    pub requests_in_flight_max: usize,
-    /// Time for a head, see [`HEADER_READ_S`].
-    pub header_read: Duration,
-    /// Rest between requests, see [`KEEPALIVE_IDLE_S`].
-    pub keepalive_idle: Duration,
-    /// Patience with a peer that takes no bytes, see [`STREAM_STALL_S`].
-    pub stream_stall: Duration,
-    /// Time to finish when the server stops, see [`SHUTDOWN_GRACE_S`].
-    pub shutdown_grace: Duration,
-}
-
-impl Limits {
-    /// The bounds of the contract.
-    pub const DEFAULT: Self = Self {
-        connections_max: CONNECTIONS_MAX,
-        connections_per_stranger_max: CONNECTIONS_PER_STRANGER_MAX,
-        requests_in_flight_max: REQUESTS_IN_FLIGHT_MAX,
-        header_read: Duration::from_secs(HEADER_READ_S),
-        keepalive_idle: Duration::from_secs(KEEPALIVE_IDLE_S),
-        stream_stall: Duration::from_secs(STREAM_STALL_S),
-        shutdown_grace: Duration::from_secs(SHUTDOWN_GRACE_S),
-    };
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
+pub use guildhall_listener::{Head, Limits, REQUESTS_IN_FLIGHT_MAX, STREAM_STALL_S};
 
 /// Who is at the other end of a request's connection; every request has it as an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +86,7 @@ impl Peer {
     }
 }
 
-/// Whoever counts what comes and goes through a door.
+/// Who counts what comes and goes through a listener.
 pub trait Counting: Send + Sync {
     /// So many connections are open.
     fn connections(&self, open: usize);
@@ -188,7 +125,7 @@ impl Counting for CountsOfAgents {
 }
 
 /// Everything a listener needs to let requests in.
-pub struct Door {
+pub struct Listener {
     /// The routes, with their own answer for paths and methods that they do not have.
     pub router: Router,
     /// What is checked before a route is looked for.
@@ -203,110 +140,221 @@ pub struct Door {
     pub tasks: Tasks,
 }
 
-impl Door {
-    /// Serves all `listeners` until `shutdown` is over.
-    ///
-    /// Then nothing new is accepted, resting connections close, running requests get
-    /// `shutdown_grace` to finish, and what remains is cut. Nothing outlives the call but
-    /// the tasks of upgraded connections, whose sockets are closed.
+impl Listener {
+    /// Serves all `listeners` until `shutdown` is over, see [`guildhall_listener::serve`].
     pub async fn serve(self, listeners: Vec<TcpListener>, shutdown: impl Future<Output = ()>) {
-        let house = Arc::new(House {
+        let application = Server {
             router: self.router,
-            guards: Arc::new(self.guards),
-            limits: self.limits,
+            guards: self.guards,
             peers: self.peers,
             metrics: self.metrics,
             tasks: self.tasks,
-            in_flight: Arc::default(),
-        });
-        let crowd = Arc::new(Crowd::default());
-        let (close, closing) = watch::channel(false);
-        let mut connections = JoinSet::new();
-        let mut pause = None;
-        let mut tidy = interval(METRICS_TIDY);
-        let mut shutdown = pin!(shutdown);
-        // Every branch only waits, or takes what it returns at once: cancel-safe.
-        loop {
-            tokio::select! {
-                () = shutdown.as_mut() => break,
-                accepted = accept(&listeners, &mut pause) => match accepted {
-                    Ok((stream, peer)) => {
-                        if let Some(place) = crowd.enter(stream, peer, &house.limits) {
-                            let (house, closing) = (Arc::clone(&house), closing.clone());
-                            connections.spawn(async move {
-                                connection::serve(Arc::clone(&place.line), house, closing).await;
-                                drop(place);
-                            });
-                        }
-                    }
-                    Err(error) => {
-                        if let Some(until) = breath_after(&error) {
-                            tracing::warn!(%error, "no connection could be accepted");
-                            crowd.make_room();
-                            pause = Some(until);
-                        }
-                    }
-                },
-                Some(ended) = connections.join_next() => note(ended),
-                _ = tidy.tick() => house.metrics.tidy(),
-            }
-            house.metrics.connections(crowd.len());
-        }
-        drop(listeners);
-        // Nobody listening any more means that every connection has ended.
-        let _ = close.send(true);
-        let finish = async {
-            while let Some(ended) = connections.join_next().await {
-                note(ended);
-            }
+            in_flight: Arc::new(InFlight::new(self.limits.requests_in_flight_max)),
         };
-        if timeout(house.limits.shutdown_grace, finish).await.is_err() {
-            tracing::warn!(
-                open = crowd.len(),
-                "connections are cut, they did not finish"
-            );
-            crowd.cut_all();
-            connections.shutdown().await;
+        guildhall_listener::serve(application, self.limits, listeners, shutdown).await;
+    }
+}
+
+/// What all connections of one listener share.
+struct Server {
+    router: Router,
+    guards: Guards,
+    peers: Peers,
+    metrics: Arc<dyn Counting>,
+    tasks: Tasks,
+    in_flight: Arc<InFlight>,
+}
+
+/// One connection and the kernel's word on it.
+struct PeerConnection {
+    connection: Arc<Connection>,
+    /// Asked once, unless it may change.
+    word: OnceLock<PeerWord>,
+}
+
+impl PeerConnection {
+    /// Who is at the other end, looked up at the first request, and at each where that may change.
+    async fn peer(&self, peers: &Peers) -> Peer {
+        let word = match self.word.get() {
+            Some(word) if !peers.may_change() => *word,
+            _ => match self.look_up(peers).await {
+                word @ PeerWord::InDoubt { .. } => word,
+                word if peers.may_change() => word,
+                word => *self.word.get_or_init(|| word),
+            },
+        };
+        Peer {
+            addr: self.connection.peer(),
+            word,
+        }
+    }
+
+    async fn look_up(&self, peers: &Peers) -> PeerWord {
+        let (peer, local) = (self.connection.peer(), self.connection.local());
+        let word = peers.look_up(peer, local).await;
+        match word {
+            PeerWord::User { .. }
+            | PeerWord::InDoubt { .. }
+            | PeerWord::Agent(_)
+            | PeerWord::Browser
+            | PeerWord::Stray
+            | PeerWord::AgentListener(_)
+                // After a reset the word may be about a stranger who took the address pair over.
+                if !self.connection.is_connected() =>
+            {
+                PeerWord::Unknown
+            }
+            word => word,
         }
     }
 }
 
-/// The next connection of any listener, after the `pause` that an earlier error asked for.
-async fn accept(
-    listeners: &[TcpListener],
-    pause: &mut Option<Instant>,
-) -> io::Result<(TcpStream, SocketAddr)> {
-    if let Some(until) = *pause {
-        sleep_until(until).await;
-        *pause = None;
+/// What arrives behind the request that is being answered.
+#[derive(Clone)]
+pub struct Behind(Arc<Connection>);
+
+impl Behind {
+    /// Whether anything did, as far as it was read.
+    pub fn has_bytes(&self) -> bool {
+        self.0.is_followed()
     }
-    poll_fn(|cx| {
-        listeners
-            .iter()
-            .map(|listener| listener.poll_accept(cx))
-            .find(Poll::is_ready)
-            .unwrap_or(Poll::Pending)
-    })
-    .await
 }
 
-/// Until when to wait after a failed accept: not at all when only that peer is at fault.
-fn breath_after(error: &io::Error) -> Option<Instant> {
-    let is_peers_fault = matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionRefused
-    );
-    (!is_peers_fault).then(|| Instant::now() + ACCEPT_PAUSE)
+impl Application for Server {
+    type Peer = PeerConnection;
+    type Body = Body;
+
+    fn connected(&self, connection: Arc<Connection>) -> PeerConnection {
+        PeerConnection {
+            connection,
+            word: OnceLock::new(),
+        }
+    }
+
+    async fn answer(
+        &self,
+        from: &PeerConnection,
+        mut request: Request<Incoming>,
+    ) -> Response<Body> {
+        let began = Instant::now();
+        let method = request.method().clone();
+        let passage = self.guards.begin(&request);
+        if let Some(head) = from.connection.head() {
+            let behind = Behind(Arc::clone(&from.connection));
+            request.extensions_mut().insert(head);
+            request.extensions_mut().insert(behind);
+        }
+        let mut response = self.pass(from, &passage, request).await;
+        passage.sign(&mut response);
+        self.metrics
+            .answered(&method, response.status(), began.elapsed());
+        response
+    }
+
+    fn rejection(&self, rejection: Rejection) -> Vec<u8> {
+        Refused::from(rejection).on_the_wire(&self.guards.new_id())
+    }
+
+    fn inspects_heads(&self) -> bool {
+        self.guards.is_of_preview()
+    }
+
+    fn connections(&self, open: usize) {
+        self.metrics.connections(open);
+    }
+
+    fn tick(&self) {
+        self.metrics.tidy();
+    }
 }
 
-/// A panic beside a handler, such as in a stream's body, ends its connection alone.
-fn note(ended: Result<(), JoinError>) {
-    if let Err(error) = ended
-        && error.is_panic()
-    {
-        tracing::error!(%error, "a connection ended in a panic");
+impl Server {
+    /// Lets the request through to its route. Where it is refused before, its body is not read.
+    async fn pass(
+        &self,
+        from: &PeerConnection,
+        passage: &Passage,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
+        let has_body = !request.body().is_end_stream();
+        match self.check_and_run(from, passage, request).await {
+            Ok(response) => response,
+            Err(refused) if has_body || self.guards.is_of_preview() => {
+                with_close(refused.into_response())
+            }
+            Err(refused) => refused.into_response(),
+        }
+    }
+
+    /// The answer of the request's route.
+    ///
+    /// # Errors
+    /// The first check that fails, in the order of contract 1.3.
+    async fn check_and_run(
+        &self,
+        from: &PeerConnection,
+        passage: &Passage,
+        mut request: Request<Incoming>,
+    ) -> Result<Response<Body>, Refused> {
+        let address = from.connection.peer().ip();
+        let forwarded = self.guards.forwarded(&mut request, address);
+        self.guards.check(&request)?;
+        let mut peer = from.peer(&self.peers).await;
+        if request.headers().contains_key(OUTGOING) {
+            peer = peer.behind_a_server();
+        }
+        if let Some(forwarded) = forwarded {
+            peer = peer.behind_a_proxy(forwarded.client);
+            request.extensions_mut().insert(forwarded);
+        }
+        self.guards.check_peer(&request, peer.word)?;
+        request.extensions_mut().insert(passage.id().clone());
+        request.extensions_mut().insert(peer);
+        // Dropped with this future, which ends when the client goes away.
+        let (_waiting, waits) = watch::channel(());
+        request.extensions_mut().insert(Listening::on(waits));
+        let admission = Admission {
+            from: peer.addr.ip(),
+            is_open: openapi::is_open(request.method(), request.uri().path()),
+            // What is shown of a dev server is passed on as it comes.
+            is_passed_on: self.guards.is_of_preview(),
+        };
+        let run = self.in_flight.run(request, admission, |request, place| {
+            self.route(passage, request, place)
+        });
+        Ok(run.await?)
+    }
+
+    /// Hands the request to its route; `None` when that panicked.
+    async fn route(
+        &self,
+        passage: &Passage,
+        request: Request<TrackedBody>,
+        place: Place,
+    ) -> Option<Response<Body>> {
+        let is_change = !request.method().is_safe();
+        let routed = self.router.clone().call(request.map(Body::new));
+        let answered = if is_change {
+            // Also when its client goes away: what follows a commit, such as waking or stopping
+            // an agent, must happen as well.
+            let change = async move {
+                let _place = place;
+                routed.await
+            };
+            self.tasks.finish(change).await
+        } else {
+            // Nothing of a panicked request is used again, so its broken state is not seen.
+            let answered = AssertUnwindSafe(routed).catch_unwind().await;
+            drop(place);
+            answered.ok()
+        };
+        if answered.is_none() {
+            tracing::error!(request_id = passage.id().as_str(), "a handler panicked");
+        }
+        answered.map(|answered: Result<_, Infallible>| match answered {
+            Ok(response) => response,
+            Err(never) => match never {},
+        })
     }
 }
 

@@ -1,23 +1,26 @@
-//! Real sockets against a real door. Limits are short, and every wait is for a socket.
+//! Real sockets against a real listener. Limits are short, and every wait is for a socket.
 
-use std::{net::Ipv4Addr, sync::atomic::Ordering};
+use std::{io, net::Ipv4Addr, sync::atomic::Ordering};
 
+use guildhall_domain::trusted_proxies::TrustedProxies;
 use guildhall_hall::peers::{Script, own_uid};
+use guildhall_listener::OPEN_BODIES_MAX;
 use guildhall_world::process_tree::ProcessTrees;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpSocket,
+    net::{TcpSocket, TcpStream},
+    time::timeout,
 };
 
 use super::{
-    in_flight::OPEN_BODIES_MAX,
-    test_door::{Client, LONG, SHORT, TestDoor},
+    test_listener::{Client, LONG, SHORT, TestListener},
     *,
 };
+use crate::origin::Allowed;
 
 #[tokio::test]
 async fn a_request_reaches_its_route_and_the_answer_is_signed() {
-    let t = TestDoor::open(Limits::default()).await;
+    let t = TestListener::open(Limits::default()).await;
     let answer = t.ask("GET /").await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "hello"));
     assert_eq!(answer.header("x-request-id"), "id-of-the-door");
@@ -26,7 +29,7 @@ async fn a_request_reaches_its_route_and_the_answer_is_signed() {
 
 #[tokio::test]
 async fn a_dribbled_head_is_answered_408_and_closed() {
-    let t = TestDoor::open(Limits {
+    let t = TestListener::open(Limits {
         header_read: SHORT,
         ..Limits::default()
     })
@@ -38,7 +41,7 @@ async fn a_dribbled_head_is_answered_408_and_closed() {
 
 #[tokio::test]
 async fn a_silent_socket_is_closed_without_a_word() {
-    let t = TestDoor::open(Limits {
+    let t = TestListener::open(Limits {
         header_read: SHORT,
         ..Limits::default()
     })
@@ -48,7 +51,7 @@ async fn a_silent_socket_is_closed_without_a_word() {
 
 #[tokio::test]
 async fn a_resting_connection_is_closed_without_a_word() {
-    let t = TestDoor::open(Limits {
+    let t = TestListener::open(Limits {
         keepalive_idle: SHORT,
         ..Limits::default()
     })
@@ -63,7 +66,7 @@ async fn a_resting_connection_is_closed_without_a_word() {
 
 #[tokio::test]
 async fn a_peer_that_takes_no_bytes_is_closed() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         stream_stall: SHORT,
         ..Limits::default()
     })
@@ -78,7 +81,7 @@ async fn a_peer_that_takes_no_bytes_is_closed() {
 
 #[tokio::test]
 async fn a_stream_with_nothing_to_say_stays_open() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         header_read: SHORT,
         keepalive_idle: SHORT,
         stream_stall: SHORT,
@@ -95,7 +98,7 @@ async fn a_stream_with_nothing_to_say_stays_open() {
 
 #[tokio::test]
 async fn the_oldest_socket_without_a_head_makes_room() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         connections_max: 3,
         ..Limits::default()
     })
@@ -117,7 +120,7 @@ async fn the_oldest_socket_without_a_head_makes_room() {
 
 #[tokio::test]
 async fn a_newcomer_is_closed_when_every_connection_is_at_work() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         connections_max: 1,
         ..Limits::default()
     })
@@ -132,7 +135,7 @@ async fn a_newcomer_is_closed_when_every_connection_is_at_work() {
 
 #[tokio::test]
 async fn a_change_comes_to_its_end_although_its_client_is_gone() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         connections_max: 1,
         ..Limits::default()
     })
@@ -152,7 +155,7 @@ async fn a_change_comes_to_its_end_although_its_client_is_gone() {
 
 #[tokio::test]
 async fn a_request_too_many_is_told_to_come_back() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         requests_in_flight_max: 1,
         ..Limits::default()
     })
@@ -169,11 +172,18 @@ async fn a_request_too_many_is_told_to_come_back() {
 }
 
 /// A request whose body has begun and does not go on.
-async fn begun(t: &mut TestDoor, path: &str) -> Client {
+async fn begun(t: &mut TestListener, path: &str) -> Client {
+    begun_from(t, path, None).await
+}
+
+/// The same through a proxy that says where it comes from.
+async fn begun_from(t: &mut TestListener, path: &str, from: Option<&str>) -> Client {
     let mut client = t.connect().await;
+    let from = from.map(|from| format!("X-Forwarded-For: {from}\r\n"));
     client
         .send(&format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx"
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\n{}Content-Length: 9\r\n\r\nx",
+            from.unwrap_or_default()
         ))
         .await;
     t.entered.recv().await.unwrap();
@@ -182,7 +192,7 @@ async fn begun(t: &mut TestDoor, path: &str) -> Client {
 
 #[tokio::test]
 async fn whoever_waits_longest_for_a_body_gives_its_place_up_and_nobody_else_does() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         requests_in_flight_max: 2,
         ..Limits::default()
     })
@@ -211,7 +221,7 @@ async fn whoever_waits_longest_for_a_body_gives_its_place_up_and_nobody_else_doe
 
 #[tokio::test]
 async fn bodies_of_open_routes_push_out_each_other_alone() {
-    let mut t = TestDoor::open(Limits::default()).await;
+    let mut t = TestListener::open(Limits::default()).await;
     let mut signed_in = begun(&mut t, "/read").await;
     let mut open = Vec::new();
     for _ in 0..=OPEN_BODIES_MAX {
@@ -227,7 +237,7 @@ async fn bodies_of_open_routes_push_out_each_other_alone() {
 
 #[tokio::test]
 async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_connection_ends() {
-    let t = TestDoor::open(Limits::default()).await;
+    let t = TestListener::open(Limits::default()).await;
     let mut whole = t.connect().await;
     let with_body = "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n";
     whole.send(&format!("{with_body}body")).await;
@@ -241,8 +251,53 @@ async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_conne
 }
 
 #[tokio::test]
+async fn bodies_of_the_network_that_waits_for_most_give_way_first() {
+    let allowed = Allowed {
+        proxies: TrustedProxies::parse(["127.0.0.1"]).unwrap(),
+        ..Allowed::default()
+    };
+    let mut t = TestListener::open_behind(allowed).await;
+    // The first one comes from elsewhere, and has waited longest.
+    let mut other = begun_from(&mut t, "/api/auth/login", Some("2001:db8:1::1")).await;
+    let mut crowd = Vec::new();
+    for n in 0..OPEN_BODIES_MAX {
+        let from = format!("2001:db8:2::{n:x}");
+        crowd.push(begun_from(&mut t, "/api/auth/login", Some(&from)).await);
+    }
+    let answer = crowd.remove(0).answer().await;
+    answer.refused(408, "REQUEST_TIMEOUT");
+    other.send("12345678").await;
+    assert_eq!(other.next_answer().await.body, "9 bytes");
+}
+
+#[tokio::test]
+async fn a_refusal_of_a_request_with_a_body_says_that_the_connection_closes() {
+    let mut t = TestListener::open(Limits {
+        requests_in_flight_max: 1,
+        ..Limits::default()
+    })
+    .await;
+    let mut running = t.connect().await;
+    running.get("/wait").await;
+    t.entered.recv().await.unwrap();
+    for (host, status, code) in [
+        ("elsewhere", 403, "HOST_NOT_ALLOWED"),
+        ("localhost", 503, "OVERLOADED"),
+    ] {
+        let mut client = t.connect().await;
+        let head = format!("GET / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 4\r\n\r\n");
+        client.send(&head).await;
+        let answer = client.answer().await;
+        answer.refused(status, code);
+        assert_eq!(answer.header("connection"), "close");
+    }
+    t.stage.release.notify_one();
+    assert_eq!(running.next_answer().await.body, "waited");
+}
+
+#[tokio::test]
 async fn an_open_stream_is_no_running_request() {
-    let t = TestDoor::open(Limits {
+    let t = TestListener::open(Limits {
         requests_in_flight_max: 1,
         ..Limits::default()
     })
@@ -256,7 +311,7 @@ async fn an_open_stream_is_no_running_request() {
 
 #[tokio::test]
 async fn a_stop_lets_running_requests_finish_and_closes_the_rest() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         shutdown_grace: LONG,
         ..Limits::default()
     })
@@ -277,7 +332,7 @@ async fn a_stop_lets_running_requests_finish_and_closes_the_rest() {
 
 #[tokio::test]
 async fn a_stop_cuts_what_does_not_finish_in_time() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         shutdown_grace: SHORT,
         ..Limits::default()
     })
@@ -294,7 +349,7 @@ async fn a_stop_cuts_what_does_not_finish_in_time() {
 
 #[tokio::test]
 async fn a_panic_is_answered_500_and_the_connection_goes_on() {
-    let t = TestDoor::open(Limits::default()).await;
+    let t = TestListener::open(Limits::default()).await;
     let mut client = t.connect().await;
     client.get("/panic").await;
     client.next_answer().await.refused(500, "INTERNAL_ERROR");
@@ -304,7 +359,7 @@ async fn a_panic_is_answered_500_and_the_connection_goes_on() {
 
 #[tokio::test]
 async fn what_hyper_refuses_by_itself_has_the_envelope_too() {
-    let t = TestDoor::open(Limits::default()).await;
+    let t = TestListener::open(Limits::default()).await;
     let host = "Host: localhost\r\n";
     let many: String = (0..101).map(|at| format!("x-{at}: v\r\n")).collect();
     let giant = format!("x: {}\r\n", "v".repeat(200_000));
@@ -345,7 +400,7 @@ async fn what_hyper_refuses_by_itself_has_the_envelope_too() {
 
 #[tokio::test]
 async fn the_guards_answer_ordinary_overruns() {
-    let t = TestDoor::open(Limits::default()).await;
+    let t = TestListener::open(Limits::default()).await;
     let long = "a".repeat(8 * 1_024);
     t.ask(&format!("GET /{long}"))
         .await
@@ -366,7 +421,7 @@ async fn the_guards_answer_ordinary_overruns() {
 
 #[tokio::test]
 async fn no_handler_runs_for_a_host_that_is_not_ours() {
-    let t = TestDoor::open(Limits::default()).await;
+    let t = TestListener::open(Limits::default()).await;
     let mut client = t.connect().await;
     let mut asked = 0;
     for host in crate::origin::tests::hosts_that_fail() {
@@ -388,7 +443,7 @@ async fn no_handler_runs_for_a_host_that_is_not_ours() {
 
 #[tokio::test]
 async fn an_answer_arrives_although_the_body_was_not_read() {
-    let t = TestDoor::open(Limits::default()).await;
+    let t = TestListener::open(Limits::default()).await;
     let mut client = t.connect().await;
     let bytes = 2 * 1_024 * 1_024;
     client
@@ -408,7 +463,7 @@ async fn a_connection_has_the_word_of_its_address() {
     };
     let source = Ipv4Addr::new(127, 0, 0, 9);
     let script = Script::default().with(source.into(), other);
-    let t = TestDoor::open_with(Limits::default(), Peers::Scripted(script)).await;
+    let t = TestListener::open_with(Limits::default(), Peers::Scripted(script)).await;
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((source, 0).into()).unwrap();
     let mut stranger = Client(socket.connect(t.address).await.unwrap());
@@ -421,7 +476,8 @@ async fn a_connection_has_the_word_of_its_address() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_kernel_names_our_own_user() {
-    let t = TestDoor::open_with(Limits::default(), Peers::Kernel(ProcessTrees::default())).await;
+    let t =
+        TestListener::open_with(Limits::default(), Peers::Kernel(ProcessTrees::default())).await;
     let mut client = t.connect().await;
     client.get("/peer").await;
     let first = client.next_answer().await.body;
@@ -436,7 +492,7 @@ const HANDSHAKE: &str = "GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: Up
 /// The text "hi", masked with zeros.
 const HI: &[u8] = &[0x81, 0x82, 0, 0, 0, 0, b'h', b'i'];
 
-async fn upgraded(t: &TestDoor) -> Client {
+async fn upgraded(t: &TestListener) -> Client {
     let mut client = t.connect().await;
     client.send(&format!("{HANDSHAKE}\r\n")).await;
     let mut head = Vec::new();
@@ -449,7 +505,7 @@ async fn upgraded(t: &TestDoor) -> Client {
 
 #[tokio::test]
 async fn a_websocket_outlives_the_deadlines_of_http() {
-    let t = TestDoor::open(Limits {
+    let t = TestListener::open(Limits {
         header_read: SHORT,
         keepalive_idle: SHORT,
         connections_max: 1,
@@ -469,7 +525,7 @@ async fn a_websocket_outlives_the_deadlines_of_http() {
 
 #[tokio::test]
 async fn a_websocket_that_takes_no_bytes_is_closed() {
-    let t = TestDoor::open(Limits {
+    let t = TestListener::open(Limits {
         stream_stall: SHORT,
         ..Limits::default()
     })
@@ -483,7 +539,7 @@ async fn a_websocket_that_takes_no_bytes_is_closed() {
 
 #[tokio::test]
 async fn a_foreign_page_gets_no_websocket() {
-    let t = TestDoor::open(Limits::default()).await;
+    let t = TestListener::open(Limits::default()).await;
     let mut client = t.connect().await;
     client
         .send(&format!("{HANDSHAKE}Origin: http://evil.test\r\n\r\n"))
@@ -496,7 +552,7 @@ async fn a_foreign_page_gets_no_websocket() {
 
 #[tokio::test]
 async fn a_stop_closes_websockets_after_the_grace() {
-    let mut t = TestDoor::open(Limits {
+    let mut t = TestListener::open(Limits {
         shutdown_grace: SHORT,
         ..Limits::default()
     })

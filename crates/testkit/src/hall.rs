@@ -31,7 +31,7 @@ use guildhall_hall::{
 };
 use guildhall_http::{
     guards::Guards,
-    listener::{CountsOfAgents, Door, Limits},
+    listener::{CountsOfAgents, Limits, Listener},
     metrics::Metrics,
     origin::Allowed,
     rate_limit::RateLimit,
@@ -298,7 +298,7 @@ impl TestHall {
             false => Peers::Scripted(self.script.clone()),
         };
         let routers = routes::routers(state);
-        let agents = Door {
+        let agents = Listener {
             router: routers.agents,
             guards: guards.clone(),
             limits: Limits::default(),
@@ -306,7 +306,7 @@ impl TestHall {
             metrics: Arc::new(CountsOfAgents(Arc::clone(&metrics))),
             tasks: hall.tasks().clone(),
         };
-        let door = Door {
+        let main = Listener {
             router: routers.main,
             guards,
             limits: Limits::default(),
@@ -318,7 +318,7 @@ impl TestHall {
         let mut serving = JoinSet::new();
         let mut stopping = hall.tasks().stopping();
         serving.spawn(async move {
-            let main = door.serve(vec![listener], async {
+            let main = main.serve(vec![listener], async {
                 // A dropped sender is a hall that is dropped, which stops it as well.
                 let _ = stopped.await;
             });

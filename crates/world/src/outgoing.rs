@@ -52,21 +52,52 @@ const REDIRECTS_MAX: usize = 3;
 /// What every request that goes out carries: at a guildhall it makes nobody the owner.
 pub const OUTGOING: HeaderName = HeaderName::from_static("guildhall-outgoing");
 
-/// The ports this server listens on. Clones share them.
+/// The ports this server listens on: for people, for agents, and for previews. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct OwnPorts(Arc<RwLock<BTreeSet<u16>>>);
 
+/// A port that is one of the [`OwnPorts`] until this is dropped.
+#[derive(Debug)]
+#[must_use = "the port is no own one any more when this is dropped"]
+pub struct OwnPort {
+    ports: OwnPorts,
+    port: u16,
+}
+
 impl OwnPorts {
-    /// Adds one.
+    /// Adds one that is listened on as long as the server runs.
     pub fn add(&self, port: u16) {
-        let mut ports = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        ports.insert(port);
+        self.change(|ports| ports.insert(port));
+    }
+
+    /// Adds one that is listened on for a while.
+    pub fn hold(&self, port: u16) -> OwnPort {
+        self.add(port);
+        let ports = self.clone();
+        OwnPort { ports, port }
+    }
+
+    /// Whether this server listens on a port.
+    pub fn contains(&self, port: u16) -> bool {
+        let ports = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        ports.contains(&port)
     }
 
     /// Whether this server listens at an address.
     fn are_at(&self, address: SocketAddr) -> bool {
-        let ports = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        ports.contains(&address.port()) && is_of_this_computer(address)
+        self.contains(address.port()) && is_of_this_computer(address)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeSet<u16>) -> bool) {
+        let mut ports = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // Whether that is new says nothing: nobody else listens there.
+        let _is_new = change(&mut ports);
+    }
+}
+
+impl Drop for OwnPort {
+    fn drop(&mut self) {
+        self.ports.change(|ports| ports.remove(&self.port));
     }
 }
 

@@ -39,13 +39,23 @@ const FLOORS: &[Floor] = &[
         never: &["axum", "http", "hyper", "utoipa", "rusqlite"],
     },
     Floor {
+        package: "guildhall-listener",
+        uses: &["guildhall-domain", "guildhall-world"],
+        never: &["axum", "rusqlite"],
+    },
+    Floor {
         package: "guildhall-wire",
         uses: &["guildhall-domain"],
         never: &["tokio", "axum", "hyper", "rusqlite"],
     },
     Floor {
         package: "guildhall-http",
-        uses: &["guildhall-domain", "guildhall-hall", "guildhall-wire"],
+        uses: &[
+            "guildhall-domain",
+            "guildhall-hall",
+            "guildhall-listener",
+            "guildhall-wire",
+        ],
         never: &["rusqlite"],
     },
     Floor {
@@ -63,7 +73,12 @@ const FLOORS: &[Floor] = &[
     },
     Floor {
         package: "guildhall-cloud",
-        uses: &["guildhall-domain", "guildhall-wire", "guildhall-world"],
+        uses: &[
+            "guildhall-domain",
+            "guildhall-listener",
+            "guildhall-wire",
+            "guildhall-world",
+        ],
         never: &[],
     },
     Floor {

@@ -4,14 +4,13 @@
 pub(crate) mod style;
 
 use axum::response::{IntoResponse, Response};
-use guildhall_domain::{Fault, Moment};
+use guildhall_domain::{Fault, Moment, attempts::TooManyAttempts};
 use guildhall_world::ids;
 use http::{HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::{
     bodies::BadForm, device::shown_user_code, problems, sessions::SignedIn, store::devices::Asking,
-    tries::TooOften,
 };
 
 /// What a page may do: show itself, take our style, and send its forms to us.
@@ -56,7 +55,7 @@ pub(crate) enum PageError {
     /// The one-time link does not count.
     NoLink,
     /// Too many wrong guesses.
-    TooOften(TooOften),
+    TooManyAttempts(TooManyAttempts),
     /// Something broke.
     Fault(Fault),
 }
@@ -67,9 +66,9 @@ impl From<Fault> for PageError {
     }
 }
 
-impl From<TooOften> for PageError {
-    fn from(too_often: TooOften) -> Self {
-        Self::TooOften(too_often)
+impl From<TooManyAttempts> for PageError {
+    fn from(too_many: TooManyAttempts) -> Self {
+        Self::TooManyAttempts(too_many)
     }
 }
 
@@ -99,10 +98,10 @@ impl IntoResponse for PageError {
                 "It was used, or it is too old. Ask whoever runs this service for another."
                     .to_owned(),
             ),
-            Self::TooOften(TooOften(seconds)) => (
+            Self::TooManyAttempts(too_many) => (
                 StatusCode::TOO_MANY_REQUESTS,
                 "Too many wrong guesses",
-                format!("Try again in {}.", minutes(*seconds)),
+                format!("Try again in {}.", minutes(too_many.retry_after_s)),
             ),
             Self::Fault(fault) => {
                 problems::log(fault, &format!("urn:uuid:{}", ids::new()));
@@ -116,9 +115,12 @@ impl IntoResponse for PageError {
         let mut response = page(title, &html! { p { (says) } })
             .with(status)
             .into_response();
-        if let Self::TooOften(TooOften(seconds)) = self {
+        if let Self::TooManyAttempts(too_many) = self {
             let headers = response.headers_mut();
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            headers.insert(
+                header::RETRY_AFTER,
+                HeaderValue::from(too_many.retry_after_s),
+            );
         }
         response
     }

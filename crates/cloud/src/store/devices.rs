@@ -2,14 +2,13 @@
 
 use std::net::IpAddr;
 
-use guildhall_domain::Moment;
+use guildhall_domain::{Moment, attempts::network_of};
 use rusqlite::{OptionalExtension, Result, Row, Transaction, params};
 
 use super::{accounts::Digest, instances};
 use crate::{
     device::{Decided, Device, Polled, State},
     ids::{AccountId, InstanceId},
-    peers::network,
 };
 
 /// How long a request is remembered after its end, so that a late device hears of it.
@@ -56,7 +55,7 @@ pub fn add(tx: &Transaction<'_>, device: &NewDevice) -> Result<bool> {
     tx.execute("DELETE FROM devices WHERE expires_at < $1", [over])?;
     let number = |row: &Row<'_>| row.get::<_, i64>(0);
     let all = tx.query_row("SELECT count(*) FROM devices", [], number)?;
-    let network = network(device.asked_from).to_string();
+    let network = network_of(device.asked_from).to_string();
     let sql = "SELECT count(*) FROM devices WHERE network = $1";
     let near = tx.query_row(sql, [&network], number)?;
     if all >= DEVICES_MAX || near >= DEVICES_PER_NETWORK_MAX {

@@ -20,6 +20,7 @@ use guildhall_domain::{
     workbench::{PreviewEnd, PreviewPorts, Shown},
 };
 use guildhall_store::{Seen, previews as rows, settings};
+use guildhall_world::outgoing::{OwnPort, OwnPorts};
 use tokio::{
     net::TcpListener,
     sync::{OnceCell, watch},
@@ -31,6 +32,7 @@ use crate::{Hall, start::PreviewDoors};
 /// Every preview of this server.
 pub(crate) struct Previews {
     doors: PreviewDoors,
+    own_ports: OwnPorts,
     /// By the dev server's port; an empty cell is one that is being opened. A std mutex: held for
     /// single look-ups and never over an await.
     by_port: Mutex<BTreeMap<u16, Arc<OnceCell<Arc<Preview>>>>>,
@@ -50,6 +52,7 @@ pub struct Preview {
     ending: watch::Sender<Option<PreviewEnd>>,
     /// Turns true when nothing listens any more.
     over: watch::Sender<bool>,
+    _own_port: OwnPort,
 }
 
 struct Course {
@@ -93,9 +96,10 @@ impl Drop for UpgradedPlace {
 }
 
 impl Previews {
-    pub(crate) fn new(doors: PreviewDoors) -> Self {
+    pub(crate) fn new(doors: PreviewDoors, own_ports: OwnPorts) -> Self {
         Self {
             doors,
+            own_ports,
             by_port: Mutex::default(),
         }
     }
@@ -128,7 +132,7 @@ impl Previews {
 
     /// Whether this server listens on `port`.
     pub(crate) fn is_own_port(&self, port: u16) -> bool {
-        port == self.doors.port || self.open().iter().any(|one| one.listen_port == port)
+        self.own_ports.contains(port)
     }
 
     fn cell(&self, port: u16) -> Arc<OnceCell<Arc<Preview>>> {
@@ -253,6 +257,7 @@ impl Hall {
         let tried = ports.tried(port, &shown);
         let listening = self.inner.previews.listen(port, tried).await;
         let (listen_port, listeners) = listening.ok_or(None)?;
+        let own_port = self.inner.previews.own_ports.hold(listen_port);
         self.store()
             .write(move |tx| {
                 rows::note_use(tx, Shown { listen_port, port }, now)?;
@@ -277,6 +282,7 @@ impl Hall {
             }),
             ending: watch::Sender::new(None),
             over: watch::Sender::new(false),
+            _own_port: own_port,
         };
         Ok((Arc::new(preview), listeners))
     }

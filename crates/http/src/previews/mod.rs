@@ -22,7 +22,7 @@ use guildhall_hall::{
 
 use crate::{
     guards::Guards,
-    listener::{Counting, Door, Limits},
+    listener::{Counting, Limits, Listener},
 };
 
 use proxy::Proxy;
@@ -57,7 +57,7 @@ pub fn serve(hall: &Hall, guards: Guards, opened: Opened) {
         upstream: Upstream::new(preview.port()),
         own_name: format!("{STATION}{}", hall.log_id()),
     });
-    let door = Door {
+    let listener = Listener {
         router: Router::new().fallback(proxy::answer).with_state(proxy),
         guards: guards.of_preview(preview.listen_port()),
         limits: LIMITS,
@@ -68,7 +68,7 @@ pub fn serve(hall: &Hall, guards: Guards, opened: Opened) {
     };
     let ends = hall.clone();
     hall.keep_preview(Arc::clone(&preview), async move {
-        door.serve(listeners, ends.preview_ends(&preview)).await;
+        listener.serve(listeners, ends.preview_ends(&preview)).await;
     });
 }
 

@@ -115,7 +115,7 @@ impl Proxy {
     /// same name counts for nothing.
     async fn admit<'a>(&self, tokens: impl IntoIterator<Item = &'a str>) -> Result<Grant, Kept> {
         /// Cookies of the name that are looked at.
-        const TOKENS_MAX: usize = 4;
+        const TOKENS_MAX: usize = 64;
         for token in tokens.into_iter().take(TOKENS_MAX) {
             match self.hall.admits_to_preview(token, &self.preview).await {
                 Ok(Some(grant)) => return Ok(grant),

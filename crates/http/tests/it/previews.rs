@@ -286,7 +286,7 @@ async fn a_chain_through_two_halls_and_its_own_ports_lead_nowhere() {
         401
     );
     assert_eq!(dev.accepted(), 0);
-    for port in [one.port(), first.port] {
+    for port in [one.port(), one.agent_port(), first.port] {
         let ask = json!({"kind": "proxy", "port": port});
         one.owner()
             .post(SIGN, ask)

@@ -1,11 +1,11 @@
-//! Deadlines: how far a connection is in its course, and until when it may stay there.
-//! Pure: the moment is an argument; the clock and the socket are `connection`'s.
+//! Deadlines: how far a connection is, and until when it may stay there.
+//! Pure: the moment is an argument; the clock is `http1`'s, the socket `connection`'s.
 
 use tokio::time::Instant;
 
 use super::{
     Limits,
-    heads::{Head, Heads},
+    heads::{Head, HeadReader},
 };
 
 /// Why a connection is ended from our side.
@@ -21,7 +21,7 @@ pub(super) enum End {
 
 /// The state of one connection.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct Progress {
     phase: Phase,
     /// Since when bytes wait that the peer does not take.
     blocked_since: Option<Instant>,
@@ -34,7 +34,7 @@ pub(super) struct Course {
     /// Whether the line of the current head that names the target is complete.
     is_target_read: bool,
     /// What is seen of heads, where that matters.
-    heads: Option<Heads>,
+    heads: Option<HeadReader>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ enum Phase {
     Upgraded,
 }
 
-impl Course {
+impl Progress {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             phase: Phase::Fresh(now),
@@ -71,17 +71,17 @@ impl Course {
 
     /// Looks at heads as they arrive, from the first one on.
     pub(super) fn watch_heads(&mut self) {
-        self.heads = Some(Heads::default());
+        self.heads = Some(HeadReader::default());
     }
 
     /// The head of the request that begins to be answered, where heads are looked at.
     pub(super) fn head(&mut self) -> Option<Head> {
-        self.heads.as_mut().map(Heads::take)
+        self.heads.as_mut().map(HeadReader::take)
     }
 
     /// Whether anything arrived behind that head since, where heads are looked at.
     pub(super) fn is_followed(&self) -> bool {
-        self.heads.as_ref().is_some_and(Heads::has_bytes)
+        self.heads.as_ref().is_some_and(HeadReader::has_bytes)
     }
 
     /// Bytes came from the peer.
@@ -233,19 +233,19 @@ mod tests {
     const LIMITS: Limits = Limits::DEFAULT;
     const ONE_S: Duration = Duration::from_secs(1);
 
-    fn end_after(course: &Course, since: Instant, wait: Duration) -> Option<End> {
+    fn end_after(progress: &Progress, since: Instant, wait: Duration) -> Option<End> {
         let just_before = since + wait - Duration::from_millis(1);
-        assert_eq!(course.end(&LIMITS, just_before), None);
-        assert_eq!(course.deadline(&LIMITS), Some(since + wait));
-        course.end(&LIMITS, since + wait)
+        assert_eq!(progress.end(&LIMITS, just_before), None);
+        assert_eq!(progress.deadline(&LIMITS), Some(since + wait));
+        progress.end(&LIMITS, since + wait)
     }
 
     #[test]
     fn a_silent_socket_ends_without_a_word() {
         let start = Instant::now();
-        let course = Course::new(start);
+        let progress = Progress::new(start);
         assert_eq!(
-            end_after(&course, start, LIMITS.header_read),
+            end_after(&progress, start, LIMITS.header_read),
             Some(End::Idle)
         );
     }
@@ -253,84 +253,87 @@ mod tests {
     #[test]
     fn a_head_has_its_time_from_accept_and_not_from_its_last_byte() {
         let start = Instant::now();
-        let mut course = Course::new(start);
-        course.bytes_read(b"GET ", start + ONE_S);
-        course.bytes_read(b"/", start + 5 * ONE_S);
-        let end = end_after(&course, start, LIMITS.header_read);
+        let mut progress = Progress::new(start);
+        progress.bytes_read(b"GET ", start + ONE_S);
+        progress.bytes_read(b"/", start + 5 * ONE_S);
+        let end = end_after(&progress, start, LIMITS.header_read);
         assert_eq!(end, Some(End::HeadTimeout));
     }
 
     #[test]
     fn an_answer_takes_as_long_as_it_takes() {
         let start = Instant::now();
-        let mut course = Course::new(start);
-        course.bytes_read(b"GET / HTTP/1.1\r\n\r\n", start);
-        course.request_began(false);
-        assert_eq!(course.deadline(&LIMITS), None);
-        assert_eq!(course.end(&LIMITS, start + 10_000 * ONE_S), None);
+        let mut progress = Progress::new(start);
+        progress.bytes_read(b"GET / HTTP/1.1\r\n\r\n", start);
+        progress.request_began(false);
+        assert_eq!(progress.deadline(&LIMITS), None);
+        assert_eq!(progress.end(&LIMITS, start + 10_000 * ONE_S), None);
     }
 
     #[test]
     fn a_resting_connection_ends_and_a_later_head_has_its_own_time() {
         let start = Instant::now();
-        let mut course = Course::new(start);
-        course.request_began(false);
-        course.request_ended(start + ONE_S);
-        let end = end_after(&course, start + ONE_S, LIMITS.keepalive_idle);
+        let mut progress = Progress::new(start);
+        progress.request_began(false);
+        progress.request_ended(start + ONE_S);
+        let end = end_after(&progress, start + ONE_S, LIMITS.keepalive_idle);
         assert_eq!(end, Some(End::Idle));
-        course.bytes_read(b"G", start + 60 * ONE_S);
-        let end = end_after(&course, start + 60 * ONE_S, LIMITS.header_read);
+        progress.bytes_read(b"G", start + 60 * ONE_S);
+        let end = end_after(&progress, start + 60 * ONE_S, LIMITS.header_read);
         assert_eq!(end, Some(End::HeadTimeout));
     }
 
     #[test]
     fn a_head_that_began_during_an_answer_is_not_taken_for_rest() {
         let start = Instant::now();
-        let mut course = Course::new(start);
-        course.request_began(false);
-        course.bytes_read(b"GET", start);
-        course.request_ended(start + ONE_S);
-        let end = end_after(&course, start + ONE_S, LIMITS.header_read);
+        let mut progress = Progress::new(start);
+        progress.request_began(false);
+        progress.bytes_read(b"GET", start);
+        progress.request_ended(start + ONE_S);
+        let end = end_after(&progress, start + ONE_S, LIMITS.header_read);
         assert_eq!(end, Some(End::HeadTimeout));
     }
 
     #[test]
     fn a_body_that_arrives_is_no_head() {
         let start = Instant::now();
-        let mut course = Course::new(start);
-        course.request_began(true);
-        course.bytes_read(b"{}", start);
-        course.request_ended(start);
-        let end = end_after(&course, start, LIMITS.keepalive_idle);
+        let mut progress = Progress::new(start);
+        progress.request_began(true);
+        progress.bytes_read(b"{}", start);
+        progress.request_ended(start);
+        let end = end_after(&progress, start, LIMITS.keepalive_idle);
         assert_eq!(end, Some(End::Idle));
     }
 
     #[test]
     fn a_peer_that_takes_no_bytes_ends_in_every_phase() {
         let start = Instant::now();
-        let mut course = Course::new(start);
-        course.request_began(false);
-        assert!(course.write_blocked(start));
-        assert!(!course.write_blocked(start + ONE_S));
-        let end = end_after(&course, start, LIMITS.stream_stall);
+        let mut progress = Progress::new(start);
+        progress.request_began(false);
+        assert!(progress.write_blocked(start));
+        assert!(!progress.write_blocked(start + ONE_S));
+        let end = end_after(&progress, start, LIMITS.stream_stall);
         assert_eq!(end, Some(End::Stalled));
-        course.upgraded();
-        assert_eq!(course.end(&LIMITS, start + 31 * ONE_S), Some(End::Stalled));
-        course.written();
-        assert_eq!(course.end(&LIMITS, start + 31 * ONE_S), None);
+        progress.upgraded();
+        assert_eq!(
+            progress.end(&LIMITS, start + 31 * ONE_S),
+            Some(End::Stalled)
+        );
+        progress.written();
+        assert_eq!(progress.end(&LIMITS, start + 31 * ONE_S), None);
     }
 
     #[test]
     fn only_the_first_bytes_after_a_flush_can_be_unasked() {
         let start = Instant::now();
-        let mut course = Course::new(start);
-        assert!(course.is_unasked());
-        course.request_began(false);
-        course.flushed();
-        assert!(!course.is_unasked());
-        course.request_ended(start);
-        assert!(!course.is_unasked());
-        course.flushed();
-        assert!(course.is_unasked());
+        let mut progress = Progress::new(start);
+        assert!(progress.is_unasked());
+        progress.request_began(false);
+        progress.flushed();
+        assert!(!progress.is_unasked());
+        progress.request_ended(start);
+        assert!(!progress.is_unasked());
+        progress.flushed();
+        assert!(progress.is_unasked());
     }
 }

@@ -8,11 +8,11 @@
 
 use std::net::IpAddr;
 
-use axum::http::{
+use guildhall_domain::trusted_proxies::TrustedProxies;
+use http::{
     HeaderMap, HeaderName, HeaderValue, Request,
     header::{FORWARDED, HOST},
 };
-use guildhall_domain::trusted_proxies::TrustedProxies;
 
 const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");

@@ -1,6 +1,6 @@
 //! Heads: what is seen of a request's head as it arrives, and lost once hyper has read it: that it
-//! named two lengths of its body, and that more came behind it. Before a preview alone, where
-//! other servers may read the same bytes otherwise.
+//! named two lengths of its body, and that more came behind it. For applications that pass requests
+//! on to servers which may read the same bytes otherwise.
 
 /// What was seen of a request's head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Head {
 /// Reads the heads of one connection, byte by byte. In step with hyper as long as no request with
 /// a body is followed by another one, so after those the connection ends.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
+pub(super) struct HeadReader {
     /// How the present line begins.
     line: Vec<u8>,
     /// Whether a line of this head is complete.
@@ -29,7 +29,7 @@ pub(super) struct Heads {
 /// Bytes of a line that tell the names that matter from others.
 const NAME_BYTES: usize = 32;
 
-impl Heads {
+impl HeadReader {
     /// Bytes arrived that belong to the present head, or come behind it.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
@@ -111,11 +111,11 @@ mod tests {
                 plain,
             ),
         ] {
-            let mut whole = Heads::default();
+            let mut whole = HeadReader::default();
             whole.feed(text.as_bytes());
             assert_eq!(whole.take(), expected, "{text}");
             assert!(!whole.has_bytes());
-            let mut pieces = Heads::default();
+            let mut pieces = HeadReader::default();
             text.as_bytes().chunks(1).for_each(|one| pieces.feed(one));
             assert_eq!(pieces.take(), expected, "{text}");
         }

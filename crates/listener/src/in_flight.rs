@@ -1,13 +1,14 @@
 //! Requests in flight: how many are answered at one moment, and whose body is still awaited.
 //!
 //! A body may arrive as slowly as its sender likes, so waiting for it must cost nobody else their
-//! place: when all places are taken, the request that has waited longest for its body gives its
-//! place up and is answered 408. Where nobody has to say who they are, such requests have a small
-//! bound of their own, so that they push out each other and nobody else.
+//! place: when all places are taken, of the network with most of such requests the one that has
+//! waited longest gives its place up and is answered 408. Where nobody has to say who they are,
+//! such requests have a small bound of their own, so that they push out each other and nobody else.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     io,
+    net::IpAddr,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -16,20 +17,32 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum::body::Bytes;
+use bytes::Bytes;
 use futures_util::FutureExt;
+use guildhall_domain::attempts::network_of;
+use http::{HeaderValue, Request, Response, StatusCode, header::CONNECTION};
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::{sync::oneshot, task::yield_now};
 
+use super::Rejection;
+
 /// Requests to open routes whose bodies are awaited at one moment.
-pub(super) const OPEN_BODIES_MAX: usize = 64;
+pub const OPEN_BODIES_MAX: usize = 64;
 /// Bytes of a body nobody read that are dropped so that the connection can go on.
 const DROPPED_BYTES_MAX: usize = 64 * 1_024;
 
+/// An answer to a request whose body nobody reads, after which the connection closes.
+pub fn with_close<B>(mut response: Response<B>) -> Response<B> {
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
+    response
+}
+
 /// The requests that run.
-#[derive(Debug, Default)]
-pub(super) struct InFlight {
+#[derive(Debug)]
+pub struct InFlight {
+    max: usize,
     // A std mutex: held for a few instructions and never over an await.
     running: Mutex<Running>,
 }
@@ -44,31 +57,91 @@ struct Running {
 #[derive(Debug)]
 struct Awaited {
     is_open: bool,
+    /// Where it comes from.
+    network: IpAddr,
     /// Tells the body that its place is given up.
     give_up: oneshot::Sender<()>,
 }
 
+/// What an application says of a request before it is answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    /// Where it comes from.
+    pub from: IpAddr,
+    /// Whether its route is open to everybody, so that its body has a place in the small bound.
+    pub is_open: bool,
+    /// Whether the answer is passed on as it comes, from a server that reads the body itself.
+    pub is_passed_on: bool,
+}
+
 impl InFlight {
-    /// Takes a place for a request without a body, or with `body`, at a route that is open to
-    /// everybody or not; `None` when there are `max` others, all of which are at work.
-    pub(super) fn enter(
+    /// At most `max` requests run at one moment.
+    pub fn new(max: usize) -> Self {
+        Self {
+            max,
+            running: Mutex::default(),
+        }
+    }
+
+    /// Runs a request in a place of its own. `run` answers it and keeps the place until then;
+    /// `None` says that it panicked.
+    ///
+    /// A body that nobody reads to its end is dropped where it is short and there already; else the
+    /// answer says that the connection closes.
+    ///
+    /// # Errors
+    /// [`Rejection::Overloaded`] when there is no place, [`Rejection::BodyTimeout`] when it was
+    /// given up for another request, [`Rejection::Broken`] after a panic.
+    pub async fn run<B, F>(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        admission: Admission,
+        run: impl FnOnce(Request<TrackedBody>, Place) -> F,
+    ) -> Result<Response<B>, Rejection>
+    where
+        F: Future<Output = Option<Response<B>>>,
+    {
+        let (head, body) = request.into_parts();
+        let (place, body) = self.enter(body, admission).ok_or(Rejection::Overloaded)?;
+        let ending = body.ending();
+        let answer = run(Request::from_parts(head, body), place).await;
+        let response = answer.ok_or(Rejection::Broken)?;
+        if ending.is_given_up() {
+            return Err(Rejection::BodyTimeout);
+        }
+        let goes_on = admission.is_passed_on
+            || response.status() == StatusCode::SWITCHING_PROTOCOLS
+            || ending.is_read_to_its_end().await;
+        Ok(match goes_on {
+            true => response,
+            false => with_close(response),
+        })
+    }
+
+    /// Takes a place for a request with `body`, which may be empty; `None` when all places are taken
+    /// by requests that are at work.
+    fn enter(
         self: &Arc<Self>,
         body: Incoming,
-        is_open: bool,
-        max: usize,
-    ) -> Option<(Place, Tracked)> {
+        admission: Admission,
+    ) -> Option<(Place, TrackedBody)> {
+        let (is_open, network) = (admission.is_open, network_of(admission.from));
         let mut running = self.running();
         let is_awaited = !body.is_end_stream();
         if is_awaited && is_open && running.open_bodies() >= OPEN_BODIES_MAX {
             running.make_room(|awaited| awaited.is_open);
         }
-        if running.requests.len() >= max && !running.make_room(|_| true) {
+        if running.requests.len() >= self.max && !running.make_room(|_| true) {
             return None;
         }
         let number = running.arrivals;
         running.arrivals += 1;
         let (give_up, given_up) = oneshot::channel();
-        let awaited = is_awaited.then_some(Awaited { is_open, give_up });
+        let awaited = is_awaited.then_some(Awaited {
+            is_open,
+            network,
+            give_up,
+        });
         running.requests.insert(number, awaited);
         drop(running);
         let place = Place {
@@ -80,7 +153,7 @@ impl InFlight {
             is_given_up: AtomicBool::new(false),
             rest: Mutex::default(),
         });
-        let body = Tracked {
+        let body = TrackedBody {
             body: Some(body),
             given_up: is_awaited.then_some(given_up),
             flight: Arc::clone(self),
@@ -108,11 +181,22 @@ impl Running {
         awaited.filter(|awaited| awaited.is_open).count()
     }
 
-    /// Takes the place of whoever of these has waited longest for a body.
+    /// Takes the place of whoever of these has waited longest for a body, in the network that waits
+    /// for most of them.
     fn make_room(&mut self, of: impl Fn(&Awaited) -> bool) -> bool {
-        let mut requests = self.requests.iter();
-        let longest = requests.find(|(_, awaited)| awaited.as_ref().is_some_and(&of));
-        let longest = longest.map(|(number, _)| *number);
+        let waiting = || {
+            let requests = self.requests.iter();
+            let waiting = requests.filter_map(|(number, it)| Some((*number, it.as_ref()?)));
+            waiting.filter(|(_, awaited)| of(awaited))
+        };
+        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+        for (_, awaited) in waiting() {
+            *counts.entry(awaited.network).or_default() += 1;
+        }
+        let most = counts.values().copied().max();
+        let mut of_most = waiting().filter(|(_, it)| counts.get(&it.network).copied() == most);
+        let longest = of_most.next().map(|(number, _)| number);
+        drop(of_most);
         let Some(Some(longest)) = longest.and_then(|number| self.requests.remove(&number)) else {
             return false;
         };
@@ -123,7 +207,8 @@ impl Running {
 }
 
 /// A request's place; dropping it leaves.
-pub(super) struct Place {
+#[derive(Debug)]
+pub struct Place {
     flight: Arc<InFlight>,
     number: u64,
 }
@@ -136,7 +221,7 @@ impl Drop for Place {
 
 /// How a request's body ended.
 #[derive(Debug)]
-pub(super) struct Ending {
+struct Ending {
     is_whole: AtomicBool,
     is_given_up: AtomicBool,
     /// What nobody read.
@@ -145,13 +230,13 @@ pub(super) struct Ending {
 
 impl Ending {
     /// Whether the place was given up before the body was there.
-    pub(super) fn is_given_up(&self) -> bool {
+    fn is_given_up(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed)
     }
 
     /// Whether the next request on the connection can be read: the body was, or what is left of it
     /// is here already and not much, which is dropped.
-    pub(super) async fn is_read_to_its_end(&self) -> bool {
+    async fn is_read_to_its_end(&self) -> bool {
         if self.is_whole.load(Ordering::Relaxed) {
             return true;
         }
@@ -190,7 +275,8 @@ impl Ending {
 }
 
 /// A request's body, which tells when it is there, and ends when its place is given up.
-pub(super) struct Tracked {
+#[derive(Debug)]
+pub struct TrackedBody {
     body: Option<Incoming>,
     given_up: Option<oneshot::Receiver<()>>,
     flight: Arc<InFlight>,
@@ -198,9 +284,9 @@ pub(super) struct Tracked {
     ending: Arc<Ending>,
 }
 
-impl Tracked {
+impl TrackedBody {
     /// How it ends.
-    pub(super) fn ending(&self) -> Arc<Ending> {
+    fn ending(&self) -> Arc<Ending> {
         Arc::clone(&self.ending)
     }
 
@@ -212,7 +298,7 @@ impl Tracked {
     }
 }
 
-impl HttpBody for Tracked {
+impl HttpBody for TrackedBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -252,7 +338,7 @@ impl HttpBody for Tracked {
     }
 }
 
-impl Drop for Tracked {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
         let mut rest = self
             .ending

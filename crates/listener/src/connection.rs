@@ -1,20 +1,17 @@
-//! A line: one accepted socket with its course, shared by all who watch it.
-//! [`Socket`] is its side towards hyper: it reports bytes, and gives hyper's own bare
-//! refusals the envelope.
+//! One accepted socket with its progress, shared by all who watch it.
+//! [`Socket`] is its side towards hyper: it reports bytes, and replaces hyper's own bare
+//! refusals with the application's.
 
 use std::{
     io,
     net::{Shutdown, SocketAddr},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
     time::Duration,
 };
 
-use guildhall_hall::{
-    keepalive::keep_alive,
-    peers::{self, PeerWord, Peers},
-};
+use guildhall_world::{keepalive::keep_alive, peers};
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -23,22 +20,21 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Peer, deadlines::Course};
-use crate::guards::{Guards, Refused};
+use super::{Application, Head, Rejection, deadlines::Progress};
 
-pub(super) struct Line {
+/// An open connection.
+#[derive(Debug)]
+pub struct Connection {
     pub(super) stream: TcpStream,
     peer: SocketAddr,
     local: SocketAddr,
-    /// The kernel's word, asked once, unless it may change.
-    word: OnceLock<PeerWord>,
     // A std mutex: held for a few instructions and never over an await.
-    course: Mutex<Course>,
-    /// Tells the connection's task that the course changed while another task drives the socket.
+    progress: Mutex<Progress>,
+    /// Tells the connection's task that this changed while another task drives the socket.
     pub(super) changed: Notify,
 }
 
-impl Line {
+impl Connection {
     pub(super) fn new(stream: TcpStream, peer: SocketAddr) -> io::Result<Self> {
         // An answer is written whole, so waiting for more only delays it.
         stream.set_nodelay(true)?;
@@ -47,58 +43,45 @@ impl Line {
             local: stream.local_addr()?,
             stream,
             peer,
-            word: OnceLock::new(),
-            course: Mutex::new(Course::new(Instant::now())),
+            progress: Mutex::new(Progress::new(Instant::now())),
             changed: Notify::new(),
         })
     }
 
     /// The other end's address.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    pub(super) fn is_loopback(&self) -> bool {
+    /// This end's address.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Whether the other end is on this computer, by its address.
+    pub fn is_loopback(&self) -> bool {
         peers::is_loopback(self.peer)
     }
 
-    pub(super) fn course(&self) -> MutexGuard<'_, Course> {
-        self.course.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether it is still open, so that nobody else can have had the peer's pair of addresses.
+    pub fn is_connected(&self) -> bool {
+        self.stream.peer_addr().is_ok()
     }
 
-    /// Who is at the other end, looked up at the first request, and at each where that may change.
-    pub(super) async fn peer(&self, peers: &Peers) -> Peer {
-        let word = match self.word.get() {
-            Some(word) if !peers.may_change() => *word,
-            _ => match self.look_up(peers).await {
-                word @ PeerWord::InDoubt { .. } => word,
-                word if peers.may_change() => word,
-                word => *self.word.get_or_init(|| word),
-            },
-        };
-        Peer {
-            addr: self.peer,
-            word,
-        }
+    /// What was seen of the head of the request that begins to be answered; `None` unless the
+    /// application [inspects heads](Application::inspects_heads).
+    pub fn head(&self) -> Option<Head> {
+        self.progress().head()
     }
 
-    async fn look_up(&self, peers: &Peers) -> PeerWord {
-        let word = peers.look_up(self.peer, self.local).await;
-        match word {
-            PeerWord::User { .. }
-            | PeerWord::InDoubt { .. }
-            | PeerWord::Agent(_)
-            | PeerWord::Browser
-            | PeerWord::Stray
-            | PeerWord::AgentListener(_)
-                // While our end is connected nobody else can have had the peer's address pair;
-                // after a reset the word may be about a stranger who took it over.
-                if self.stream.peer_addr().is_err() =>
-            {
-                PeerWord::Unknown
-            }
-            word => word,
-        }
+    /// Whether bytes arrived behind that head, as far as they were read; false where heads are not
+    /// inspected.
+    pub fn is_followed(&self) -> bool {
+        self.progress().is_followed()
+    }
+
+    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the connection; whoever reads or writes it learns at once.
@@ -123,7 +106,7 @@ impl Line {
         let is_open = SockRef::from(&self.stream)
             .shutdown(Shutdown::Write)
             .is_ok();
-        if !is_open || !self.course().is_peer_sending() {
+        if !is_open || !self.progress().is_peer_sending() {
             return;
         }
         let drain = async {
@@ -149,46 +132,46 @@ const LINGER: Duration = Duration::from_secs(2);
 /// one where it is refused hears why.
 const LINGER_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
-/// The side of a line that hyper, or an upgraded protocol, reads and writes.
-pub(super) struct Socket {
-    line: Arc<Line>,
-    guards: Arc<Guards>,
+/// The side of a connection that hyper, or an upgraded protocol, reads and writes.
+pub(super) struct Socket<A> {
+    connection: Arc<Connection>,
+    application: Arc<A>,
     /// What goes out in place of a bare refusal of hyper's.
-    instead: Option<Instead>,
+    replacement: Option<Replacement>,
 }
 
-struct Instead {
+struct Replacement {
     bytes: Vec<u8>,
     sent: usize,
 }
 
-impl Socket {
-    pub(super) fn new(line: Arc<Line>, guards: Arc<Guards>) -> Self {
+impl<A: Application> Socket<A> {
+    pub(super) fn new(connection: Arc<Connection>, application: Arc<A>) -> Self {
         Self {
-            line,
-            guards,
-            instead: None,
+            connection,
+            application,
+            replacement: None,
         }
     }
 
-    /// The envelope for a refusal that hyper writes on its own, with an empty body.
-    fn envelope_for(&self, bytes: &[u8]) -> Option<Instead> {
+    /// The application's answer for a refusal that hyper writes on its own, with an empty body.
+    fn replacement_for(&self, bytes: &[u8]) -> Option<Replacement> {
         let is_refusal = bytes.starts_with(b"HTTP/1.") && bytes.get(9) == Some(&b'4');
         if !is_refusal {
             return None;
         }
-        let course = self.line.course();
-        if !course.is_unasked() {
+        let progress = self.connection.progress();
+        if !progress.is_unasked() {
             return None;
         }
-        let refused = match bytes.get(9..12)? {
-            b"400" => Refused::Unreadable,
-            b"431" if course.is_target_read() => Refused::HeadersTooLarge,
-            b"414" | b"431" => Refused::TargetTooLong,
+        let rejection = match bytes.get(9..12)? {
+            b"400" => Rejection::Unreadable,
+            b"431" if progress.is_target_read() => Rejection::HeadersTooLarge,
+            b"414" | b"431" => Rejection::TargetTooLong,
             _ => return None,
         };
-        Some(Instead {
-            bytes: refused.on_the_wire(&self.guards.new_id()),
+        Some(Replacement {
+            bytes: self.application.rejection(rejection),
             sent: 0,
         })
     }
@@ -200,7 +183,7 @@ impl Socket {
         send: impl Fn(&TcpStream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         loop {
-            match self.line.stream.poll_write_ready(cx) {
+            match self.connection.stream.poll_write_ready(cx) {
                 Poll::Pending => {
                     self.blocked();
                     return Poll::Pending;
@@ -208,10 +191,10 @@ impl Socket {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Ready(Ok(())) => {}
             }
-            match send(&self.line.stream) {
+            match send(&self.connection.stream) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(sent) => {
-                    self.line.course().written();
+                    self.connection.progress().written();
                     return Poll::Ready(Ok(sent));
                 }
                 Err(error) => return Poll::Ready(Err(error)),
@@ -220,14 +203,14 @@ impl Socket {
     }
 
     fn blocked(&self) {
-        let mut course = self.line.course();
-        if course.write_blocked(Instant::now()) && course.is_upgraded() {
-            self.line.changed.notify_one();
+        let mut progress = self.connection.progress();
+        if progress.write_blocked(Instant::now()) && progress.is_upgraded() {
+            self.connection.changed.notify_one();
         }
     }
 }
 
-impl AsyncRead for Socket {
+impl<A: Application> AsyncRead for Socket<A> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -235,13 +218,13 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         loop {
-            ready!(self.line.stream.poll_read_ready(cx))?;
-            match self.line.stream.try_read_buf(buffer) {
+            ready!(self.connection.stream.poll_read_ready(cx))?;
+            match self.connection.stream.try_read_buf(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(0) => return Poll::Ready(Ok(())),
                 Ok(_) => {
                     let bytes = buffer.filled().get(before..).unwrap_or_default();
-                    self.line.course().bytes_read(bytes, Instant::now());
+                    self.connection.progress().bytes_read(bytes, Instant::now());
                     return Poll::Ready(Ok(()));
                 }
                 Err(error) => return Poll::Ready(Err(error)),
@@ -250,28 +233,28 @@ impl AsyncRead for Socket {
     }
 }
 
-impl AsyncWrite for Socket {
+impl<A: Application> AsyncWrite for Socket<A> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.instead.is_none() {
-            self.instead = self.envelope_for(bytes);
+        if self.replacement.is_none() {
+            self.replacement = self.replacement_for(bytes);
         }
-        let Some(mut instead) = self.instead.take() else {
+        let Some(mut replacement) = self.replacement.take() else {
             return self.poll_send(cx, |stream| stream.try_write(bytes));
         };
-        while let Some(rest) = instead
+        while let Some(rest) = replacement
             .bytes
-            .get(instead.sent..)
+            .get(replacement.sent..)
             .filter(|rest| !rest.is_empty())
         {
             match self.poll_send(cx, |stream| stream.try_write(rest)) {
-                Poll::Ready(Ok(sent)) => instead.sent += sent,
+                Poll::Ready(Ok(sent)) => replacement.sent += sent,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => {
-                    self.instead = Some(instead);
+                    self.replacement = Some(replacement);
                     return Poll::Pending;
                 }
             }
@@ -287,10 +270,10 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let first = parts.iter().find(|part| !part.is_empty());
         let head: &[u8] = first.map_or(&[], |part| part);
-        if self.instead.is_none() {
-            self.instead = self.envelope_for(head);
+        if self.replacement.is_none() {
+            self.replacement = self.replacement_for(head);
         }
-        if self.instead.is_some() {
+        if self.replacement.is_some() {
             return self.poll_write(cx, head);
         }
         self.poll_send(cx, |stream| stream.try_write_vectored(parts))
@@ -301,18 +284,18 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.line.course().flushed();
+        self.connection.progress().flushed();
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(SockRef::from(&self.line.stream).shutdown(Shutdown::Write))
+        Poll::Ready(SockRef::from(&self.connection.stream).shutdown(Shutdown::Write))
     }
 }
 
-impl Drop for Socket {
+impl<A> Drop for Socket<A> {
     fn drop(&mut self) {
-        self.line.course().left();
-        self.line.changed.notify_one();
+        self.connection.progress().left();
+        self.connection.changed.notify_one();
     }
 }

@@ -1,8 +1,10 @@
-//! A door with a few routes and raw clients, for tests over real sockets.
+//! A listener with a few routes and raw clients, for tests over real sockets.
 
 use std::{
+    io,
     net::Ipv4Addr,
     sync::atomic::{AtomicUsize, Ordering},
+    task::Poll,
 };
 
 use axum::{
@@ -19,7 +21,9 @@ use guildhall_hall::peers::Script;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
     sync::{Notify, mpsc, oneshot},
+    task::JoinSet,
 };
 
 use super::*;
@@ -41,7 +45,7 @@ pub(super) struct Stage {
     body_gone: mpsc::UnboundedSender<()>,
 }
 
-pub(super) struct TestDoor {
+pub(super) struct TestListener {
     pub(super) address: SocketAddr,
     pub(super) stage: Stage,
     pub(super) entered: mpsc::UnboundedReceiver<()>,
@@ -155,14 +159,23 @@ async fn echo(upgrade: WebSocketUpgrade) -> Response {
     })
 }
 
-impl TestDoor {
+impl TestListener {
     pub(super) async fn open(limits: Limits) -> Self {
         Self::open_with(limits, Peers::Scripted(Script::default())).await
     }
 
     pub(super) async fn open_with(limits: Limits, peers: Peers) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
+        Self::open_wholly(limits, peers, Allowed::default()).await
+    }
+
+    pub(super) async fn open_behind(allowed: Allowed) -> Self {
+        let peers = Peers::Scripted(Script::default());
+        Self::open_wholly(Limits::default(), peers, allowed).await
+    }
+
+    async fn open_wholly(limits: Limits, peers: Peers, allowed: Allowed) -> Self {
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = socket.local_addr().unwrap();
         let (entered_sender, entered) = mpsc::unbounded_channel();
         let (gone_sender, body_gone) = mpsc::unbounded_channel();
         let stage = Stage {
@@ -171,9 +184,9 @@ impl TestDoor {
             release: Arc::default(),
             body_gone: gone_sender,
         };
-        let door = Door {
+        let listener = Listener {
             router: routes(stage.clone()),
-            guards: Guards::new(Allowed::default(), || "id-of-the-door".to_owned()),
+            guards: Guards::new(allowed, || "id-of-the-door".to_owned()),
             limits,
             peers,
             metrics: Arc::new(Metrics::new().unwrap()),
@@ -181,7 +194,7 @@ impl TestDoor {
         };
         let (stop, stopped) = oneshot::channel();
         let mut serving = JoinSet::new();
-        serving.spawn(door.serve(vec![listener], async {
+        serving.spawn(listener.serve(vec![socket], async {
             let _ = stopped.await;
         }));
         Self {
