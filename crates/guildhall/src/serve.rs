@@ -276,6 +276,7 @@ async fn serve(
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
     }
+    hall.note_good_end();
     data_dir.withdraw();
     Ok(end)
 }

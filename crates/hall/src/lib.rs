@@ -44,6 +44,7 @@ mod sight;
 pub mod sign_ins;
 pub mod signals;
 mod start;
+mod store_checks;
 pub mod streams;
 mod sweep;
 pub mod tasks;
@@ -95,7 +96,8 @@ pub use start::{Auth, Opening, PreviewDoors};
 
 use crate::{
     interactions::Waiting, launching::Launching, passwords::Passwords, reaching::Reaching,
-    runtimes::Registry, start::Door, streams::StreamLimits, tasks::Tasks, tries::Tries,
+    runtimes::Registry, start::Door, store_checks::StoreRecord, streams::StreamLimits,
+    tasks::Tasks, tries::Tries,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -106,6 +108,8 @@ pub struct Hall {
 
 struct Inner {
     store: Store,
+    /// What is known of the store beside it.
+    store_record: StoreRecord,
     clock: Clock,
     /// The way to people's files.
     reaching: Reaching,
@@ -212,11 +216,12 @@ impl Hall {
         self.inner.store.written()
     }
 
-    /// Reads nothing from the store, to see that it answers.
+    /// Reads nothing from the store, to see that it answers; a damaged one counts as none.
     ///
     /// # Errors
     /// Why it does not.
     pub async fn store_answers(&self) -> Result<()> {
+        self.store_is_whole()?;
         self.store().read(|_| Ok(())).await.map(|_| ())
     }
 
@@ -255,6 +260,7 @@ impl Hall {
         Self {
             inner: Arc::new(Inner {
                 store: parts.store,
+                store_record: parts.store_record,
                 clock: parts.clock,
                 reaching: Reaching::new(parts.confined, parts.journals),
                 blobs: Arc::new(parts.blobs),

@@ -39,6 +39,7 @@ pub mod saving;
 pub mod scratch;
 pub mod seal;
 pub mod setup_code;
+pub mod store_state;
 mod tail;
 pub mod tokens;
 pub mod transcripts;

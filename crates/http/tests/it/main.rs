@@ -44,6 +44,7 @@ mod connector_mcp_real;
 mod connector_providers;
 mod connector_tools;
 mod consent;
+mod damaged_store;
 mod dev_servers;
 mod directories;
 mod enclosure;

@@ -7,6 +7,7 @@
 )]
 
 mod attachments;
+mod damage;
 mod events;
 mod executions;
 mod files;
