@@ -62,6 +62,7 @@ export type Question = Schemas['Question'];
 export type Queued = Schemas['QueuedMessage'];
 export type Reaction = Schemas['Reaction'];
 export type ReadCursor = Schemas['ReadCursor'];
+export type Ready = Schemas['Ready'];
 export type Reply = Schemas['Reply'];
 export type Resolution = Schemas['Resolution'];
 export type ResponseMode = Schemas['ResponseMode'];
