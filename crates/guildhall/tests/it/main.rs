@@ -58,6 +58,7 @@ mod enclosure_rows;
 mod hostile;
 mod hostile_operations;
 mod intruder;
+mod io_errors;
 mod kill;
 mod listening;
 mod login;
