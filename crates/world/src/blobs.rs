@@ -30,7 +30,7 @@ use rustix::{
 use crate::digests::Digesting;
 
 /// The folder of blobs in the data folder.
-const BLOBS: &str = "blobs";
+pub(crate) const BLOBS: &str = "blobs";
 /// The folder of drafts in the data folder.
 const DRAFTS: &str = "uploads";
 /// Bytes read at a time to verify a blob.

@@ -2,6 +2,7 @@
 //! Each port has a real form and, where tests need one, a scripted form.
 
 pub mod acp;
+pub mod backups;
 pub mod blobs;
 pub mod chromium;
 pub mod clock;
