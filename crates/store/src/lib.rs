@@ -9,6 +9,7 @@ pub mod agents;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
+pub mod backups;
 pub mod browser;
 pub mod canvas;
 mod check;
@@ -93,6 +94,8 @@ pub struct Written {
     pub events: u64,
     /// Commits; one holds a group of changes.
     pub commits: u64,
+    /// Commits that changed a row.
+    pub changes: u64,
 }
 
 /// The open store; cheap to share behind an `Arc`, closed when dropped.
@@ -224,6 +227,7 @@ impl Store {
         Written {
             events,
             commits: self.writer.commits(),
+            changes: self.writer.changes(),
         }
     }
 }

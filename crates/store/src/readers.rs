@@ -131,8 +131,14 @@ fn snapshot<T>(
 }
 
 pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
+    connect_with(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+}
+
+pub(crate) fn connect_with(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     let during = "opening the store for reading";
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| fault(during, error))?;
     connection.set_prepared_statement_cache_capacity(128);

@@ -95,6 +95,7 @@ pub(crate) struct Writer {
     jobs: Option<Sender<Job>>,
     thread: Option<std::thread::JoinHandle<()>>,
     commits: Arc<AtomicU64>,
+    changes: Arc<AtomicU64>,
 }
 
 impl Writer {
@@ -106,13 +107,14 @@ impl Writer {
         damage: Damage,
     ) -> Result<Self, Fault> {
         let (sender, jobs) = bounded(WRITES_QUEUED_MAX);
-        let commits = Arc::new(AtomicU64::new(0));
+        let (commits, changes) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
         let desk = Desk {
             path: path.to_owned(),
             connection: Some(connection),
             log,
             head,
             commits: Arc::clone(&commits),
+            changes: Arc::clone(&changes),
             damage,
             must_verify: false,
             must_empty: false,
@@ -126,12 +128,18 @@ impl Writer {
             jobs: Some(sender),
             thread: Some(thread),
             commits,
+            changes,
         })
     }
 
     /// Commits since the start.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Commits since the start that changed a row.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn submit<T, F>(
@@ -183,6 +191,7 @@ struct Desk {
     log: LogEnd,
     head: watch::Sender<u64>,
     commits: Arc<AtomicU64>,
+    changes: Arc<AtomicU64>,
     damage: Damage,
     /// Whether the disk failed a commit, so that the store must be verified before the next one.
     must_verify: bool,
@@ -222,12 +231,16 @@ impl Desk {
             Ok(connection) => connection,
             Err(fault) => return self.give_up(group.collect(), &fault),
         };
+        let rows_changed = connection.total_changes();
         let mut log = self.log;
         let mut taken = Vec::new();
         let forgets = match run_group(&connection, &mut log, group, &mut taken) {
             Ok(forgets) => forgets,
             Err(fault) => return self.give_up(taken, &fault),
         };
+        if connection.total_changes() != rows_changed {
+            self.changes.fetch_add(1, Ordering::Relaxed);
+        }
         self.connection = Some(connection);
         if forgets {
             // Before the answers leave, so that who hears of it can rely on it.

@@ -7,6 +7,7 @@
 )]
 
 mod attachments;
+mod backups;
 mod damage;
 mod events;
 mod executions;
