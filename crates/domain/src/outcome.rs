@@ -53,6 +53,8 @@ pub enum Thing {
     Attachment,
     /// An author.
     Author,
+    /// A backup.
+    Backup,
     /// A canvas document.
     Document,
     /// An entry of a room.

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
+pub mod backups;
 mod blobs;
 pub mod browser;
 pub mod callers;
@@ -33,6 +34,7 @@ pub mod reaching;
 pub mod reactions;
 pub mod read_cursors;
 pub mod repeats;
+pub mod restore;
 pub mod retention;
 pub mod rooms;
 pub mod runtimes;
@@ -95,9 +97,9 @@ pub use guildhall_world::upstream;
 pub use start::{Auth, Opening, PreviewDoors};
 
 use crate::{
-    interactions::Waiting, launching::Launching, passwords::Passwords, reaching::Reaching,
-    runtimes::Registry, start::Door, store_checks::StoreRecord, streams::StreamLimits,
-    tasks::Tasks, tries::Tries,
+    backups::Backups, interactions::Waiting, launching::Launching, passwords::Passwords,
+    reaching::Reaching, runtimes::Registry, start::Door, store_checks::StoreRecord,
+    streams::StreamLimits, tasks::Tasks, tries::Tries,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -110,6 +112,8 @@ struct Inner {
     store: Store,
     /// What is known of the store beside it.
     store_record: StoreRecord,
+    /// Its backups.
+    backups: Backups,
     clock: Clock,
     /// The way to people's files.
     reaching: Reaching,
@@ -261,6 +265,7 @@ impl Hall {
             inner: Arc::new(Inner {
                 store: parts.store,
                 store_record: parts.store_record,
+                backups: Backups::new(parts.backups),
                 clock: parts.clock,
                 reaching: Reaching::new(parts.confined, parts.journals),
                 blobs: Arc::new(parts.blobs),

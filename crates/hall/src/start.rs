@@ -23,13 +23,13 @@ use guildhall_store::{
     settings::{self, Configured},
 };
 use guildhall_world::{
-    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, grants::Grants,
-    outgoing::OwnPorts, places::Places, runtimes::Programs, saving::Journals, seal::Seal,
-    setup_code, users,
+    backups::BackupFiles, blobs::Blobs, clock::Clock, confined::Confined, digests::Digests,
+    grants::Grants, outgoing::OwnPorts, places::Places, runtimes::Programs, saving::Journals,
+    seal::Seal, setup_code, users,
 };
 
 use crate::{
-    Hall,
+    Hall, backups,
     browser::{Browser, LocalBrowser},
     cloud::Cloud,
     launching::Launching,
@@ -134,6 +134,7 @@ pub(crate) enum Door {
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) store_record: StoreRecord,
+    pub(crate) backups: BackupFiles,
     pub(crate) clock: Clock,
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
@@ -187,8 +188,10 @@ impl Hall {
         let digests = Digests::open(&data_dir)?;
         let seal = Seal::open(&data_dir)?;
         let grants = Grants::open(&data_dir)?;
-        let store = Store::open(&database)?;
         let started_at = clock.now();
+        let backups = BackupFiles::open(&data_dir)?;
+        backups::before_migration(&backups, &database, started_at)?;
+        let store = Store::open(&database)?;
         let own_seal = seal.clone();
         let ((log_id, owner, has_accounts), (set_roots, set_cloud), woken, kept) = store
             .write(move |tx| {
@@ -243,6 +246,7 @@ impl Hall {
         let parts = Parts {
             store,
             store_record,
+            backups,
             clock,
             confined,
             blobs,
@@ -267,6 +271,7 @@ impl Hall {
         unless_damaged(crate::files::recover(&hall).await)?;
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
+        backups::start(&hall);
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);

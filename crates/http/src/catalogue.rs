@@ -194,6 +194,9 @@ catalogue! {
     APPROVAL_NOT_FOUND 404 "Approval not found",
         "There is no such approval, or it is not yours.",
         "List the approvals for their ids; GET /api/approvals.";
+    BACKUP_NOT_FOUND 404 "Backup not found",
+        "There is no such backup, or it is not kept any more.",
+        "List the backups and take one of them.";
     ATTACHMENT_NOT_FOUND 404 "Attachment not found",
         "There is no such file in this room.",
         "Read the entry for its files; an upload that nobody posts is dropped after a day.";
@@ -517,7 +520,7 @@ catalogue! {
         "Try again after the seconds named in Retry-After; when it comes again, look at the disk. The server's log names the error.";
     STORE_DAMAGED 503 "Data damaged",
         "The server's data is damaged. Reading goes on where it can; no change is accepted.",
-        "Ask the owner of the server to stop it and to restore a backup of its data folder.";
+        "Ask the owner of the server to stop it and to go back to a backup: `guildhall restore` lists them, `guildhall restore latest` takes the newest.";
     SHUTTING_DOWN 503 "Shutting down",
         "The server is stopping.",
         "Try again when it runs.";

@@ -5,7 +5,7 @@ mod people;
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU16, Ordering},
@@ -365,9 +365,9 @@ impl TestHall {
     }
 
     /// The same, doing something with the data folder while no server has it open.
-    pub async fn restart_after(&mut self, deed: impl FnOnce(&Path)) {
+    pub async fn restart_after(&mut self, deed: impl FnOnce(&DataDir)) {
         self.stop().await;
-        deed(&self.data_dir());
+        deed(self.data_dir.as_ref().unwrap());
         self.start().await;
     }
 

@@ -21,6 +21,7 @@ mod browser_window;
 mod cli_accounts;
 mod cli_agents;
 mod cli_asks;
+mod cli_backups;
 mod cli_browser;
 mod cli_canvas;
 mod cli_connections;

@@ -78,7 +78,7 @@ async fn damaged_pages_are_noticed_nothing_is_acknowledged_after_and_reading_goe
     let database = t.database();
     t.restart_after(|data_dir| {
         damage_pages(&database);
-        after_a_bad_end(data_dir);
+        after_a_bad_end(data_dir.path());
     })
     .await;
     let found = until_degraded(&owner).await;
@@ -125,9 +125,9 @@ async fn a_whole_store_is_written_again_once_it_was_checked() {
     t.restart_after(|data_dir| {
         let noticed = StoreState {
             damage: Some("page 3".to_owned()),
-            ..StoreState::read(data_dir).unwrap()
+            ..StoreState::read(data_dir.path()).unwrap()
         };
-        noticed.write(data_dir).unwrap();
+        noticed.write(data_dir.path()).unwrap();
     })
     .await;
     let is_whole = async { while owner.get("/readyz").await.status == 503 {} };

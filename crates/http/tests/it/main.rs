@@ -12,6 +12,7 @@ mod approvals;
 mod attachments;
 mod authority;
 mod authors;
+mod backups;
 mod bodies;
 mod browser;
 mod browser_tools;
