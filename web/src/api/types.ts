@@ -16,6 +16,7 @@ export type ApprovalRequired = Schemas['ApprovalRequired'];
 export type ApprovalState = Schemas['ApprovalState'];
 export type AskOption = Schemas['AskOption'];
 export type Attachment = Schemas['Attachment'];
+export type Backups = Schemas['Backups'];
 /** An author, or its summary as it stands beside a room or a member. */
 export type Author = AuthorSummary & Partial<Pick<Schemas['Author'], 'retired'>>;
 export type AuthorSummary = Schemas['AuthorSummary'];

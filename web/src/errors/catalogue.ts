@@ -95,6 +95,7 @@ const texts: Record<string, string> = {
   INVALID_EMOJI: 'That is not one emoji. Paste or type a single one.',
   TOO_MANY_REACTIONS: 'This entry has as many different reactions as one may have. Use one that is there.',
   REACTION_RATE_LIMITED: 'Too many reactions in a short time. Wait a while and try again.',
+  BACKUP_NOT_FOUND: 'This backup is not kept any more. Take another one of the list.',
   ATTACHMENT_NOT_FOUND: 'This file is not there any more. An upload that is not sent is kept for a day.',
   URL_NOT_ALLOWED: 'The browser opens web addresses only: http or https, without a name and password in them.',
   OWNER_HERE_ONLY: 'Only the owner may do this, at the computer that the server runs on.',
