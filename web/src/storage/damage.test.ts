@@ -8,8 +8,8 @@ const ready = (status: 'ready' | 'draining' | 'degraded', store: string, disk = 
 });
 
 test('damaged data is told of, to the owner with what was found and what to do', () => {
-  const found = 'the data is damaged (page 3)';
-  expect(damageWords(ready('degraded', found), true)).toMatch(/restore a backup\. Found: the data is damaged \(page 3\)\.$/);
+  const found = 'the data is damaged (Tree 3 page 7: btreeInitPage() returns error code 11): reading goes on where it can';
+  expect(damageWords(ready('degraded', found), true)).toMatch(/restore a backup\. Found: Tree 3 page 7: btreeInitPage\(\) returns error code 11\.$/);
   expect(damageWords(ready('degraded', 'not ok'), false)).toMatch(/nothing can be changed\. Tell the owner/);
 });
 
