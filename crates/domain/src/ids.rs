@@ -65,6 +65,8 @@ ids! {
     AgentId;
     /// A file of a room.
     AttachmentId;
+    /// A backup of the installation.
+    BackupId;
     /// Who writes: a person, an agent or the system.
     AuthorId;
     /// A canvas document of a room or session.

@@ -7,6 +7,7 @@ pub mod approvals;
 pub mod attachments;
 pub mod attempts;
 pub mod authors;
+pub mod backups;
 pub mod browser;
 pub mod callers;
 pub mod canvas;

@@ -53,6 +53,8 @@ pub enum Thing {
     Attachment,
     /// An author.
     Author,
+    /// A backup.
+    Backup,
     /// A canvas document.
     Document,
     /// An entry of a room.
@@ -431,6 +433,12 @@ pub enum FaultKind {
     StorageFull,
     /// The store is being reopened after a failed commit.
     Unavailable,
+    /// The disk failed to read or write a part of the store.
+    StorageIo,
+    /// The store's file is damaged: nothing is written any more.
+    StoreDamaged,
+    /// A stored file's bytes are not those that were uploaded.
+    AttachmentDamaged,
     /// A person's file could not be written; it holds what it held, or all of the new content.
     FileSave,
     /// A file or folder of a person's own could not be read or written.

@@ -207,6 +207,8 @@ settings! {
         "Where browsers reach this server, with scheme, host and port; sign-ins of tool servers come back there. Empty for this computer.";
     TRUSTED_PROXIES = "server.trustedProxies", Kind::Networks { max: 50, count: 100 }, true,
         "Proxies before this server, by address or network: what they add to X-Forwarded-For, -Proto and -Host or to Forwarded says where a request comes from, and how it was asked.";
+    BACKUP_BYTES_MAX = "storage.backupBytesMax", number(0, 1 << 50, 5 << 30), false,
+        "Bytes that backups may take together, without the files of attachments beside them; the newest one is always kept.";
     WORKBENCH_PEOPLE = "workbench.people", Kind::Word { words: &["none", "previews"] }, false,
         "Whether people other than the owner see dev servers of this computer, whose programs they reach as its user does: none, or previews.";
     PREVIEW_PORTS = "workbench.previewPorts", Kind::Ports, false,

@@ -43,6 +43,11 @@ enum Verb {
     /// is missing
     #[command(after_help = "Example:\n  guildhall doctor --json")]
     Doctor(cli::Doctor),
+    /// Goes back to a backup while no server runs; what was there is set aside
+    #[command(
+        after_help = "Examples:\n  guildhall restore\n  guildhall restore latest\n  guildhall restore 0192f0c1-2d3e-7abc-8def-0123456789ab"
+    )]
+    Restore(cli::Restore),
     /// Prints completions for a shell
     #[command(
         after_help = "Example:\n  guildhall completions bash > /etc/bash_completion.d/guildhall"
@@ -110,6 +115,7 @@ fn main() -> ExitCode {
         }
         Some(Verb::Ask(command)) => cli::run(command),
         Some(Verb::Doctor(ask)) => cli::doctor(ask),
+        Some(Verb::Restore(ask)) => cli::restore(&ask),
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
         Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),

@@ -13,6 +13,7 @@ use std::{
 use guildhall_domain::{
     Error, Fault,
     callers::AuthMode,
+    outcome::FaultKind,
     ports::Reserved,
     settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS, TRUSTED_PROXIES},
     trusted_proxies::TrustedProxies,
@@ -81,10 +82,15 @@ enum ServeError {
     #[error("this system cannot tell whose a connection is, and auth.peerCheck is required")]
     NoPeerCheck,
     #[error("the server cannot start: {fault}: {}", fault.source)]
-    Fault {
-        #[from]
-        fault: Fault,
-    },
+    Fault { fault: Fault },
+    #[error(
+        "the server cannot start: its data is damaged ({}); `guildhall restore` lists the backups, \
+         `guildhall restore latest` goes back to the newest and sets aside what is there",
+        fault.source
+    )]
+    Damaged { fault: Fault },
+    #[error("the server cannot start: a restore did not come to its end; run it again")]
+    Restoring,
     #[error("the server cannot start: {0}")]
     Io(#[from] std::io::Error),
 }
@@ -100,7 +106,18 @@ impl ServeError {
             | Self::Bind { .. }
             | Self::Enclosed { .. }
             | Self::Fault { .. }
+            | Self::Damaged { .. }
+            | Self::Restoring
             | Self::Io(_) => 4,
+        }
+    }
+}
+
+impl From<Fault> for ServeError {
+    fn from(fault: Fault) -> Self {
+        match fault.kind {
+            FaultKind::StoreDamaged => Self::Damaged { fault },
+            _ => Self::Fault { fault },
         }
     }
 }
@@ -146,6 +163,9 @@ async fn serve(
     peer_check: PeerCheck,
     data_dir: &DataDir,
 ) -> Result<Instant, ServeError> {
+    if data_dir.restoring().exists() {
+        return Err(ServeError::Restoring);
+    }
     let signals = StopSignals::take()?;
     let bind = config.bind;
     let reserved = config.reserved;
@@ -276,6 +296,7 @@ async fn serve(
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
     }
+    hall.note_good_end();
     data_dir.withdraw();
     Ok(end)
 }

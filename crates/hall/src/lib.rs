@@ -7,6 +7,7 @@ pub mod agents;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
+pub mod backups;
 mod blobs;
 pub mod browser;
 pub mod callers;
@@ -33,6 +34,7 @@ pub mod reaching;
 pub mod reactions;
 pub mod read_cursors;
 pub mod repeats;
+pub mod restore;
 pub mod retention;
 pub mod rooms;
 pub mod runtimes;
@@ -44,6 +46,7 @@ mod sight;
 pub mod sign_ins;
 pub mod signals;
 mod start;
+mod store_checks;
 pub mod streams;
 mod sweep;
 pub mod tasks;
@@ -93,8 +96,9 @@ pub use guildhall_world::upstream;
 pub use start::{Auth, Opening, PreviewDoors};
 
 use crate::{
-    interactions::Waiting, launching::Launching, passwords::Passwords, reaching::Reaching,
-    runtimes::Registry, start::Door, streams::StreamLimits, tasks::Tasks,
+    backups::Backups, interactions::Waiting, launching::Launching, passwords::Passwords,
+    reaching::Reaching, runtimes::Registry, start::Door, store_checks::StoreRecord,
+    streams::StreamLimits, tasks::Tasks,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -105,6 +109,10 @@ pub struct Hall {
 
 struct Inner {
     store: Store,
+    /// What is known of the store beside it.
+    store_record: StoreRecord,
+    /// Its backups.
+    backups: Backups,
     clock: Clock,
     /// The way to people's files.
     reaching: Reaching,
@@ -211,11 +219,12 @@ impl Hall {
         self.inner.store.written()
     }
 
-    /// Reads nothing from the store, to see that it answers.
+    /// Reads nothing from the store, to see that it answers; a damaged one counts as none.
     ///
     /// # Errors
     /// Why it does not.
     pub async fn store_answers(&self) -> Result<()> {
+        self.store_is_whole()?;
         self.store().read(|_| Ok(())).await.map(|_| ())
     }
 
@@ -254,6 +263,8 @@ impl Hall {
         Self {
             inner: Arc::new(Inner {
                 store: parts.store,
+                store_record: parts.store_record,
+                backups: Backups::new(parts.backups),
                 clock: parts.clock,
                 reaching: Reaching::new(parts.confined, parts.journals),
                 blobs: Arc::new(parts.blobs),

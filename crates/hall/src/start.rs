@@ -13,6 +13,7 @@ use guildhall_domain::{
     events::Event,
     ids::{AuthorId, LogId, RoomId},
     limits,
+    outcome::FaultKind,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
     runtimes::Profile,
     settings::{CLOUD_URL, FILES_ROOTS},
@@ -22,13 +23,13 @@ use guildhall_store::{
     settings::{self, Configured},
 };
 use guildhall_world::{
-    blobs::Blobs, clock::Clock, confined::Confined, digests::Digests, grants::Grants,
-    outgoing::OwnPorts, places::Places, runtimes::Programs, saving::Journals, seal::Seal,
-    setup_code, users,
+    backups::BackupFiles, blobs::Blobs, clock::Clock, confined::Confined, digests::Digests,
+    grants::Grants, outgoing::OwnPorts, places::Places, runtimes::Programs, saving::Journals,
+    seal::Seal, setup_code, users,
 };
 
 use crate::{
-    Hall,
+    Hall, backups,
     browser::{Browser, LocalBrowser},
     cloud::Cloud,
     launching::Launching,
@@ -36,6 +37,7 @@ use crate::{
     retention::Retention,
     runtimes::Registry,
     sessions,
+    store_checks::{self, StoreRecord},
     streams::StreamLimits,
 };
 
@@ -131,6 +133,8 @@ pub(crate) enum Door {
 
 pub(crate) struct Parts {
     pub(crate) store: Store,
+    pub(crate) store_record: StoreRecord,
+    pub(crate) backups: BackupFiles,
     pub(crate) clock: Clock,
     pub(crate) confined: Confined,
     pub(crate) blobs: Blobs,
@@ -184,8 +188,10 @@ impl Hall {
         let digests = Digests::open(&data_dir)?;
         let seal = Seal::open(&data_dir)?;
         let grants = Grants::open(&data_dir)?;
-        let store = Store::open(&database)?;
         let started_at = clock.now();
+        let backups = BackupFiles::open(&data_dir)?;
+        backups::before_migration(&backups, &database, started_at)?;
+        let store = Store::open(&database)?;
         let own_seal = seal.clone();
         let ((log_id, owner, has_accounts), (set_roots, set_cloud), woken, kept) = store
             .write(move |tx| {
@@ -216,6 +222,7 @@ impl Hall {
             })
             .await
             .map_err(as_fault)?;
+        let (store_record, check_due) = StoreRecord::open(&data_dir, started_at);
         let set_roots: Vec<PathBuf> = set_roots.texts().iter().map(PathBuf::from).collect();
         let roots = if set_roots.is_empty() {
             roots
@@ -238,6 +245,8 @@ impl Hall {
         let (cloud, cloud_asked) = Cloud::new(CloudUrl::parse(set_cloud.text()).ok());
         let parts = Parts {
             store,
+            store_record,
+            backups,
             clock,
             confined,
             blobs,
@@ -258,15 +267,16 @@ impl Hall {
             started_at,
         };
         let hall = Self::assemble(parts, streams);
-        hall.recover_interactions().await.map_err(as_fault)?;
-        crate::files::recover(&hall).await.map_err(as_fault)?;
+        unless_damaged(hall.recover_interactions().await)?;
+        unless_damaged(crate::files::recover(&hall).await)?;
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
+        backups::start(&hall);
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
         crate::mcp_signin::start(&hall);
-        crate::connectors::start(&hall).await.map_err(as_fault)?;
+        unless_damaged(crate::connectors::start(&hall).await)?;
         crate::turns::start(&hall);
         crate::watch::start(&hall);
         crate::browser::start(&hall, beginning);
@@ -274,7 +284,21 @@ impl Hall {
         for session in woken {
             hall.wake_session(session);
         }
+        // Behind the writing that every start does: nobody is answered by it, and without it a
+        // damaged store could not even be read.
+        store_checks::start(&hall, check_due);
         Ok(hall)
+    }
+}
+
+/// Lets a server start whose store turns out to be damaged: it is read as far as it goes.
+fn unless_damaged(recovered: Result<()>) -> Result<(), Fault> {
+    match recovered.map_err(as_fault) {
+        Err(fault) if fault.kind == FaultKind::StoreDamaged => {
+            tracing::error!(error = ?fault, "the start could not settle what the last run left");
+            Ok(())
+        }
+        other => other,
     }
 }
 

@@ -194,6 +194,9 @@ catalogue! {
     APPROVAL_NOT_FOUND 404 "Approval not found",
         "There is no such approval, or it is not yours.",
         "List the approvals for their ids; GET /api/approvals.";
+    BACKUP_NOT_FOUND 404 "Backup not found",
+        "There is no such backup, or it is not kept any more.",
+        "List the backups and take one of them.";
     ATTACHMENT_NOT_FOUND 404 "Attachment not found",
         "There is no such file in this room.",
         "Read the entry for its files; an upload that nobody posts is dropped after a day.";
@@ -494,6 +497,9 @@ catalogue! {
     INTERNAL_ERROR 500 "Internal error",
         "Something broke on our side. Nothing was saved unless it says so above.",
         "Try again; if it stays, the request id finds the line in the server's log.";
+    ATTACHMENT_DAMAGED 500 "File damaged",
+        "The stored file does not hold the bytes that were uploaded.",
+        "Upload the file again, which mends it, or ask the owner of the server to restore it from a backup.";
     FILE_SAVE_FAILED 500 "Not saved",
         "The file could not be written; it holds what it held, or all of the new content.",
         "Read the file and try again; if it stays, the request id finds the line in the server's log.";
@@ -509,6 +515,12 @@ catalogue! {
     OVERLOADED 503 "Overloaded",
         "The server has too much to do.",
         "Wait for the seconds named in Retry-After and try again.";
+    STORAGE_IO_FAILED 503 "Disk error",
+        "The disk failed to read or write the server's data. The server verifies what is there before it takes a change again.",
+        "Try again after the seconds named in Retry-After; when it comes again, look at the disk. The server's log names the error.";
+    STORE_DAMAGED 503 "Data damaged",
+        "The server's data is damaged. Reading goes on where it can; no change is accepted.",
+        "Ask the owner of the server to stop it and to go back to a backup: `guildhall restore` lists them, `guildhall restore latest` takes the newest.";
     SHUTTING_DOWN 503 "Shutting down",
         "The server is stopping.",
         "Try again when it runs.";

@@ -174,6 +174,16 @@ impl From<Fault> for ApiError {
             FaultKind::Unavailable => {
                 Self::new(catalogue::OVERLOADED).with_header(header::RETRY_AFTER, 1)
             }
+            FaultKind::StorageIo => {
+                tracing::error!(error = ?fault, "the disk failed the store");
+                Self::new(catalogue::STORAGE_IO_FAILED).with_header(header::RETRY_AFTER, 1)
+            }
+            // Logged once, when it was noticed.
+            FaultKind::StoreDamaged => Self::new(catalogue::STORE_DAMAGED),
+            FaultKind::AttachmentDamaged => {
+                tracing::error!(error = ?fault, "an attachment is damaged");
+                Self::new(catalogue::ATTACHMENT_DAMAGED)
+            }
             FaultKind::FileSave => {
                 tracing::error!(error = ?fault, "a file could not be saved");
                 Self::new(catalogue::FILE_SAVE_FAILED)
@@ -411,6 +421,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Approval) => catalogue::APPROVAL_NOT_FOUND,
+        Refusal::NotFound(Thing::Backup) => catalogue::BACKUP_NOT_FOUND,
         Refusal::NotFound(Thing::Attachment) => catalogue::ATTACHMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
         Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,

@@ -8,9 +8,9 @@ use axum::{
 use guildhall_domain::{
     Refusal,
     ids::{
-        AccountId, AgentId, ApprovalId, AttachmentId, AuthFlowId, AuthorId, ConnectorConnectionId,
-        DocumentId, EntryId, KeyId, MessageId, ProviderId, ReviewId, RoomId, SessionId, TabId,
-        TokenId, TurnId,
+        AccountId, AgentId, ApprovalId, AttachmentId, AuthFlowId, AuthorId, BackupId,
+        ConnectorConnectionId, DocumentId, EntryId, KeyId, MessageId, ProviderId, ReviewId, RoomId,
+        SessionId, TabId, TokenId, TurnId,
     },
 };
 
@@ -36,7 +36,7 @@ macro_rules! path_ids {
 }
 
 path_ids! {
-    AccountId AgentId ApprovalId AttachmentId AuthorId DocumentId EntryId KeyId MessageId RoomId SessionId
+    AccountId AgentId ApprovalId AttachmentId AuthorId BackupId DocumentId EntryId KeyId MessageId RoomId SessionId
     TabId TokenId TurnId
     ConnectorConnectionId AuthFlowId
     ProviderId ReviewId

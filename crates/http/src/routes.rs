@@ -14,8 +14,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, approvals, attachments, authors, browser, browser_stream, browser_tabs,
-        callers, canvas, capabilities, cloud, commands, connector_connections,
+        accounts, agents, approvals, attachments, authors, backups, browser, browser_stream,
+        browser_tabs, callers, canvas, capabilities, cloud, commands, connector_connections,
         connector_executions, connector_flows, connector_providers, connector_reviews, directories,
         entries, export, file_reads, files, interactions, keys, mcp, mcp_gateway, mcp_servers,
         mcp_signin, members, messages, oauth, operating, reactions, read_cursors, rooms, runtimes,
@@ -227,6 +227,9 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(cloud::offers))
         .routes(routes!(cloud::open))
         // Operating
+        .routes(routes!(backups::list, backups::make))
+        .routes(routes!(backups::verify))
+        .routes(routes!(backups::file))
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))
         .routes(routes!(operating::metrics))

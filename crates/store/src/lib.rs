@@ -9,10 +9,13 @@ pub mod agents;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
+pub mod backups;
 pub mod browser;
 pub mod canvas;
+mod check;
 pub mod cloud;
 pub mod connectors;
+mod damage;
 pub mod entries;
 pub mod events;
 mod faults;
@@ -44,12 +47,13 @@ pub mod turns;
 pub mod usage;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use guildhall_domain::{Error, Fault, Refusal, Result};
+use guildhall_domain::{Error, Fault, Refusal, Result, outcome::FaultKind};
 use rusqlite::{Connection, config::DbConfig};
 use tokio::sync::{oneshot, watch};
 
+pub use check::Check;
 pub use readers::Apart;
 pub use rows::{Rx, Tx};
 
@@ -90,10 +94,14 @@ pub struct Written {
     pub events: u64,
     /// Commits; one holds a group of changes.
     pub commits: u64,
+    /// Commits that changed a row.
+    pub changes: u64,
 }
 
 /// The open store; cheap to share behind an `Arc`, closed when dropped.
 pub struct Store {
+    path: PathBuf,
+    damage: damage::Damage,
     writer: writer::Writer,
     readers: readers::Readers,
     head: watch::Receiver<u64>,
@@ -105,7 +113,8 @@ impl Store {
     ///
     /// # Errors
     /// A fault when the engine is older than [`SQLITE_VERSION_MIN`], the file is no store of
-    /// ours, comes from a newer guildhall, or cannot be opened.
+    /// ours, comes from a newer guildhall, or cannot be opened; one of kind `StoreDamaged` when
+    /// the engine cannot make sense of the file.
     pub fn open(path: &Path) -> Result<Self, Fault> {
         assert_engine(rusqlite::version_number())?;
         let mut connection = writer::connect(path)?;
@@ -113,9 +122,12 @@ impl Store {
         writer::empty_left_log(&connection)?;
         let log = events::log_end(&connection)?;
         let (head_sender, head) = watch::channel(log.seq);
-        let readers = readers::Readers::start(path)?;
-        let writer = writer::Writer::start(path, connection, log, head_sender)?;
+        let damage = damage::Damage::default();
+        let readers = readers::Readers::start(path, damage.clone())?;
+        let writer = writer::Writer::start(path, connection, log, head_sender, damage.clone())?;
         Ok(Self {
+            path: path.to_owned(),
+            damage,
             writer,
             readers,
             head,
@@ -131,7 +143,7 @@ impl Store {
     /// # Errors
     /// Whatever the job answers; [`Refusal::Overloaded`] when too many changes wait; a fault
     /// when the commit failed: the change then stands whole or not at all, and which of the two
-    /// shows when it is read.
+    /// shows when it is read. Once damage was noticed, a fault of kind `StoreDamaged`.
     pub async fn write<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
@@ -174,12 +186,48 @@ impl Store {
         self.head.clone()
     }
 
+    /// Checks the whole file in small steps, on a thread and connection of its own, and notices
+    /// damage. It uses a bounded share of the disk, and ends when nobody waits for it any more.
+    ///
+    /// # Errors
+    /// A fault of kind `StoreDamaged` when the file is damaged, another one when that cannot be
+    /// told.
+    pub async fn check(&self, check: Check) -> Result<(), Fault> {
+        let outcome = check::run_apart(self.path.clone(), check)?.await;
+        let outcome = outcome
+            .unwrap_or_else(|_| Err(Fault::broken("checking the store", "the check panicked")));
+        if let Err(fault) = &outcome
+            && fault.kind == FaultKind::StoreDamaged
+        {
+            self.damage.notice(&fault.source.to_string());
+        }
+        outcome
+    }
+
+    /// Why nothing is written any more; `None` while no damage was noticed.
+    pub fn damage(&self) -> watch::Receiver<Option<String>> {
+        self.damage.watch()
+    }
+
+    /// Takes over that an earlier run noticed damage.
+    pub fn notice_damage(&self, why: &str) {
+        self.damage.notice(why);
+    }
+
+    /// Takes writes again.
+    ///
+    /// Only for a file that was checked as a whole since the damage was noticed.
+    pub fn forget_damage(&self) {
+        self.damage.forget();
+    }
+
     /// How much was written since the store was opened.
     pub fn written(&self) -> Written {
         let events = self.head.borrow().saturating_sub(self.opened_at_seq);
         Written {
             events,
             commits: self.writer.commits(),
+            changes: self.writer.changes(),
         }
     }
 }

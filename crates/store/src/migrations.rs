@@ -59,7 +59,8 @@ pub(crate) fn apply(connection: &mut Connection) -> Result<(), Fault> {
     Ok(())
 }
 
-fn newest() -> u32 {
+/// The schema's version of this guildhall.
+pub(crate) fn newest() -> u32 {
     u32::try_from(STEPS.len()).unwrap_or(u32::MAX)
 }
 

@@ -12,7 +12,8 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
-    READERS, READS_APART_MAX, READS_QUEUED_MAX, Seen, events, faults::fault, pragmas, rows::Rx,
+    READERS, READS_APART_MAX, READS_QUEUED_MAX, Seen, damage::Damage, events, faults::fault,
+    pragmas, rows::Rx,
 };
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
@@ -21,6 +22,7 @@ pub(crate) struct Readers {
     path: PathBuf,
     jobs: Sender<Job>,
     apart: Arc<Semaphore>,
+    damage: Damage,
 }
 
 /// A reading on a thread of its own.
@@ -39,7 +41,7 @@ impl Apart {
 }
 
 impl Readers {
-    pub(crate) fn start(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn start(path: &Path, damage: Damage) -> Result<Self, Fault> {
         let (sender, jobs) = bounded::<Job>(READS_QUEUED_MAX);
         for n in 0..READERS {
             let connection = connect(path)?;
@@ -53,6 +55,7 @@ impl Readers {
             path: path.to_owned(),
             jobs: sender,
             apart: Arc::new(Semaphore::new(READS_APART_MAX)),
+            damage,
         })
     }
 
@@ -62,12 +65,12 @@ impl Readers {
     {
         let place = Arc::clone(&self.apart).try_acquire_owned();
         let place = place.map_err(|_| Refusal::Overloaded)?;
-        let path = self.path.clone();
+        let (path, damage) = (self.path.clone(), self.damage.clone());
         let (sender, ended) = oneshot::channel();
         std::thread::Builder::new()
             .name("reader-apart".to_owned())
             .spawn(move || {
-                let read = || snapshot(&connect(&path)?, job).map(|seen| seen.value);
+                let read = || snapshot(&connect(&path)?, &damage, job).map(|seen| seen.value);
                 let outcome = read();
                 drop(place);
                 // Whoever no longer listens does not want to know.
@@ -86,8 +89,9 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Rx<'_>) -> Result<T> + Send + 'static,
     {
+        let damage = self.damage.clone();
         let job: Job = Box::new(move |connection| {
-            let read = catch_unwind(AssertUnwindSafe(|| snapshot(connection, job)));
+            let read = catch_unwind(AssertUnwindSafe(|| snapshot(connection, &damage, job)));
             let outcome = read.unwrap_or_else(|_| {
                 Err(Fault::broken("reading the store", "the reading panicked").into())
             });
@@ -107,19 +111,34 @@ fn serve(connection: &Connection, jobs: &Receiver<Job>) {
     }
 }
 
-fn snapshot<T>(connection: &Connection, job: impl FnOnce(&Rx<'_>) -> Result<T>) -> Result<Seen<T>> {
+fn snapshot<T>(
+    connection: &Connection,
+    damage: &Damage,
+    job: impl FnOnce(&Rx<'_>) -> Result<T>,
+) -> Result<Seen<T>> {
     let tx = connection
         .unchecked_transaction()
         .map_err(|error| fault("beginning to read", error))?;
     let rx = Rx::new(&tx);
-    let seq = events::newest(&rx)?;
-    let value = job(&rx)?;
-    Ok(Seen { value, seq })
+    let seen = events::newest(&rx).and_then(|seq| {
+        let value = job(&rx)?;
+        Ok(Seen { value, seq })
+    });
+    if let Some(why) = rx.take_damage() {
+        damage.notice(&why);
+    }
+    seen
 }
 
-fn connect(path: &Path) -> Result<Connection, Fault> {
+pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
+    connect_with(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+}
+
+pub(crate) fn connect_with(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     let during = "opening the store for reading";
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| fault(during, error))?;
     connection.set_prepared_statement_cache_capacity(128);

@@ -1,7 +1,11 @@
 //! Rows: running a statement and reading what it gives.
 //! The only place that touches the engine's connection on behalf of the queries.
 
-use guildhall_domain::{Error, Fault, Moment, Result, events::Event, ids::AuthorId};
+use std::cell::Cell;
+
+use guildhall_domain::{
+    Error, Fault, Moment, Result, events::Event, ids::AuthorId, outcome::FaultKind,
+};
 use rusqlite::{Connection, Params, Row, types::Type};
 
 use crate::{entries, events, faults};
@@ -9,11 +13,30 @@ use crate::{entries, events, faults};
 /// A reading transaction.
 pub struct Rx<'a> {
     connection: &'a Connection,
+    /// What the engine said of damage to the file, whatever the job made of it.
+    damage: Cell<Option<String>>,
 }
 
 impl<'a> Rx<'a> {
     pub(crate) fn new(connection: &'a Connection) -> Self {
-        Self { connection }
+        Self {
+            connection,
+            damage: Cell::default(),
+        }
+    }
+
+    /// What the engine said of damage to the file, if it did.
+    pub(crate) fn take_damage(&self) -> Option<String> {
+        self.damage.take()
+    }
+
+    /// The fault of the engine's `error`; damage is remembered, so that no job can swallow it.
+    fn failed(&self, during: &'static str, error: rusqlite::Error) -> Error {
+        let fault = faults::fault(during, error);
+        if fault.kind == FaultKind::StoreDamaged {
+            self.damage.set(Some(fault.source.to_string()));
+        }
+        fault.into()
     }
 
     /// Every row of the answer.
@@ -27,7 +50,7 @@ impl<'a> Rx<'a> {
         self.connection
             .prepare_cached(sql)
             .and_then(|mut statement| statement.query_map(params, read)?.collect())
-            .map_err(|error| faults::error("reading the store", error))
+            .map_err(|error| self.failed("reading the store", error))
     }
 
     /// The rows of the answer up to the first one that `is_enough` says is the last.
@@ -53,7 +76,7 @@ impl<'a> Rx<'a> {
             }
             Ok(values)
         };
-        some().map_err(|error| faults::error("reading the store", error))
+        some().map_err(|error| self.failed("reading the store", error))
     }
 
     /// The first row of the answer, if there is one.
@@ -69,7 +92,7 @@ impl<'a> Rx<'a> {
             let mut rows = statement.query(params)?;
             rows.next()?.map(read).transpose()
         };
-        first().map_err(|error| faults::error("reading the store", error))
+        first().map_err(|error| self.failed("reading the store", error))
     }
 
     /// The one row of an answer that cannot be empty.
@@ -116,7 +139,7 @@ impl<'a> Tx<'a> {
             .connection
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute(params))
-            .map_err(|error| faults::error("writing to the store", error))
+            .map_err(|error| self.rx.failed("writing to the store", error))
     }
 
     /// The seq the next event gets.

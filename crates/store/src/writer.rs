@@ -19,7 +19,8 @@ use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    WRITES_QUEUED_MAX,
+    Check, WRITES_QUEUED_MAX, check,
+    damage::Damage,
     events::{self, LogEnd},
     faults::fault,
     pragmas,
@@ -33,6 +34,8 @@ pub(crate) const GROUP_MAX: usize = 512;
 const EMPTYING_PATIENCE: Duration = Duration::from_millis(250);
 /// When it is tried again, if they did not end.
 const EMPTYING_AGAIN: Duration = Duration::from_secs(1);
+/// How long readers of older pages are waited for when the store is verified.
+const VERIFYING_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A change on its way: it runs once in a savepoint of a group, and hears of the commit.
 trait Change: Send {
@@ -92,6 +95,7 @@ pub(crate) struct Writer {
     jobs: Option<Sender<Job>>,
     thread: Option<std::thread::JoinHandle<()>>,
     commits: Arc<AtomicU64>,
+    changes: Arc<AtomicU64>,
 }
 
 impl Writer {
@@ -100,15 +104,19 @@ impl Writer {
         connection: Connection,
         log: LogEnd,
         head: watch::Sender<u64>,
+        damage: Damage,
     ) -> Result<Self, Fault> {
         let (sender, jobs) = bounded(WRITES_QUEUED_MAX);
-        let commits = Arc::new(AtomicU64::new(0));
+        let (commits, changes) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
         let desk = Desk {
             path: path.to_owned(),
             connection: Some(connection),
             log,
             head,
             commits: Arc::clone(&commits),
+            changes: Arc::clone(&changes),
+            damage,
+            must_verify: false,
             must_empty: false,
             emptying_tried: None,
         };
@@ -120,12 +128,18 @@ impl Writer {
             jobs: Some(sender),
             thread: Some(thread),
             commits,
+            changes,
         })
     }
 
     /// Commits since the start.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Commits since the start that changed a row.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn submit<T, F>(
@@ -177,6 +191,10 @@ struct Desk {
     log: LogEnd,
     head: watch::Sender<u64>,
     commits: Arc<AtomicU64>,
+    changes: Arc<AtomicU64>,
+    damage: Damage,
+    /// Whether the disk failed a commit, so that the store must be verified before the next one.
+    must_verify: bool,
     /// Whether the write-ahead log still holds pages that must be forgotten.
     must_empty: bool,
     /// When that was last tried.
@@ -206,16 +224,23 @@ impl Desk {
     }
 
     fn commit(&mut self, group: impl Iterator<Item = Job>) {
+        if let Err(fault) = self.damage.require_none() {
+            return fail(group.collect(), &fault);
+        }
         let connection = match self.connection() {
             Ok(connection) => connection,
-            Err(fault) => return fail(group.collect(), &fault),
+            Err(fault) => return self.give_up(group.collect(), &fault),
         };
+        let rows_changed = connection.total_changes();
         let mut log = self.log;
         let mut taken = Vec::new();
         let forgets = match run_group(&connection, &mut log, group, &mut taken) {
             Ok(forgets) => forgets,
-            Err(fault) => return fail(taken, &fault),
+            Err(fault) => return self.give_up(taken, &fault),
         };
+        if connection.total_changes() != rows_changed {
+            self.changes.fetch_add(1, Ordering::Relaxed);
+        }
         self.connection = Some(connection);
         if forgets {
             // Before the answers leave, so that who hears of it can rely on it.
@@ -225,9 +250,29 @@ impl Desk {
         self.commits.fetch_add(1, Ordering::Relaxed);
         // Moved before the answers leave, so that whoever hears an answer finds its event.
         self.move_head(log);
+        // Damage that a reader or a check noticed meanwhile: from the notice on, nothing is
+        // acknowledged.
+        if let Err(fault) = self.damage.require_none() {
+            return fail(taken, &fault);
+        }
         for job in taken {
             job.tell(Ok(()));
         }
+    }
+
+    /// Tells every caller of a group that its commit failed, and remembers what must come before
+    /// the next one.
+    fn give_up(&mut self, jobs: Vec<Job>, fault: &Fault) {
+        match fault.kind {
+            FaultKind::StoreDamaged => self.damage.notice(&Chain(fault).to_string()),
+            FaultKind::StorageIo => self.must_verify = true,
+            _ => {}
+        }
+        tracing::error!(
+            error = Chain(fault).to_string(),
+            "a commit failed; the store is reopened"
+        );
+        fail(jobs, fault);
     }
 
     /// Tries again where the last try is a while ago: a busy store never rests long enough for
@@ -248,6 +293,9 @@ impl Desk {
         let Some(connection) = &self.connection else {
             return;
         };
+        if self.damage.require_none().is_err() {
+            return;
+        }
         self.emptying_tried = Some(Instant::now());
         let emptied = connection
             .busy_timeout(patience)
@@ -268,28 +316,58 @@ impl Desk {
             .send_if_modified(|seq| std::mem::replace(seq, log.seq) != log.seq);
     }
 
-    /// Takes the connection, reopening the store when the last commit failed.
+    /// Takes the connection, reopening the store when the last commit failed, and verifying it
+    /// when the disk was why.
     fn connection(&mut self) -> Result<Connection, Fault> {
         if let Some(connection) = self.connection.take() {
             return Ok(connection);
         }
         let reopen = || -> Result<_, Fault> {
             let connection = connect(&self.path)?;
+            if self.must_verify {
+                verify(&connection)?;
+            }
             let log = events::log_end(&connection)?;
             Ok((connection, log))
         };
-        let (connection, log) = reopen()
-            .map_err(|fault| Fault::new(FaultKind::Unavailable, "reopening the store", fault))?;
+        let (connection, log) = reopen().map_err(|fault| {
+            let kind = match fault.kind {
+                FaultKind::StoreDamaged | FaultKind::StorageIo => fault.kind,
+                _ => FaultKind::Unavailable,
+            };
+            Fault::new(kind, "reopening the store", fault)
+        })?;
+        if std::mem::take(&mut self.must_verify) {
+            tracing::warn!("the store was verified after an I/O error and takes changes again");
+        }
         // What a failed commit wrote may have survived it.
         self.move_head(log);
         Ok(connection)
     }
 }
 
+/// Writes everything in the write-ahead log to its place and syncs it there, then checks the
+/// file: after a failed sync the kernel may hold pages of the log that never reached the disk,
+/// and a commit behind them would not outlive a power cut.
+fn verify(connection: &Connection) -> Result<(), Fault> {
+    let is_busy = |row: &rusqlite::Row<'_>| row.get::<_, bool>(0);
+    let is_busy = connection
+        .busy_timeout(VERIFYING_PATIENCE)
+        .and_then(|()| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], is_busy))
+        .map_err(|error| fault("emptying the write-ahead log", error))?;
+    if is_busy {
+        return Err(Fault::new(
+            FaultKind::StorageIo,
+            "emptying the write-ahead log",
+            "readers of older pages did not end in time",
+        ));
+    }
+    check::require_whole(connection, Check::Quick)
+}
+
 /// Tells every caller of a group that its change failed.
 fn fail(jobs: Vec<Job>, fault: &Fault) {
     let why = Chain(fault).to_string();
-    tracing::error!(error = why, "a commit failed; the store is reopened");
     for job in jobs {
         job.tell(Err(Fault::new(fault.kind, fault.during, why.clone())));
     }
@@ -328,14 +406,24 @@ fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> R
     statement(connection, "SAVEPOINT job")?;
     let mut end = *log;
     let mut forgets = false;
+    let mut damage = None;
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let mut tx = Tx::new(connection, &mut end);
         let ran = job.run(&mut tx);
         forgets = tx.forgets_pages();
+        damage = tx.take_damage();
         ran
     }));
+    if let Some(why) = damage {
+        // Whatever the job made of it: nothing is built on what cannot be read.
+        return Err(Fault::new(
+            FaultKind::StoreDamaged,
+            "committing to the store",
+            why,
+        ));
+    }
     if let Ok(Ran::Failed(kind)) = ran
-        && connection.is_autocommit()
+        && (connection.is_autocommit() || kind == FaultKind::StorageIo)
     {
         // On a full disk the engine gives up the whole transaction, not the statement alone.
         return Err(Fault::new(

@@ -351,6 +351,7 @@ impl TestHall {
             hall.tasks().ended(Duration::from_secs(10)).await,
             "every task ends"
         );
+        hall.note_good_end();
     }
 
     /// Stops in good order: streams end, running requests finish, tasks end.
@@ -361,6 +362,13 @@ impl TestHall {
     /// Stops in good order and starts again on the same folder; callers stay valid.
     pub async fn restart(&mut self) {
         self.restart_with(self.options).await;
+    }
+
+    /// The same, doing something with the data folder while no server has it open.
+    pub async fn restart_after(&mut self, deed: impl FnOnce(&DataDir)) {
+        self.stop().await;
+        deed(self.data_dir.as_ref().unwrap());
+        self.start().await;
     }
 
     /// The same, with other limits from then on.

@@ -6,6 +6,7 @@ pub mod agents;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
+pub mod backups;
 pub mod browser;
 pub mod callers;
 pub mod canvas;

@@ -30,9 +30,11 @@ use rustix::{
 use crate::digests::Digesting;
 
 /// The folder of blobs in the data folder.
-const BLOBS: &str = "blobs";
+pub(crate) const BLOBS: &str = "blobs";
 /// The folder of drafts in the data folder.
 const DRAFTS: &str = "uploads";
+/// Bytes read at a time to verify a blob.
+const VERIFIED_AT_ONCE: usize = 128 * 1024;
 
 /// The blobs of one data folder.
 #[derive(Debug)]
@@ -129,10 +131,12 @@ impl Blobs {
         })
     }
 
-    /// Opens a blob for reading; `None` when it is not there.
+    /// Opens a blob for reading, once its bytes were found to be those of its digest; `None` when
+    /// it is not there.
     ///
     /// # Errors
-    /// A fault when the disk does not answer, or something else lies in its place.
+    /// A fault when the disk does not answer, or something else lies in its place; one of kind
+    /// `AttachmentDamaged` when its bytes are others.
     pub fn read(&self, digest: Digest) -> Result<Option<Blob>, Fault> {
         let open = || -> io::Result<File> {
             let folder = openat(&self.blobs, shelf(digest), FOLDER, Mode::empty())?;
@@ -140,7 +144,11 @@ impl Blobs {
             Ok(openat(folder, digest.to_string(), flags, Mode::empty())?.into())
         };
         match open() {
-            Ok(file) => Ok(Some(Blob(file))),
+            Ok(file) => {
+                let blob = Blob(file);
+                blob.verify(digest)?;
+                Ok(Some(blob))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(fault("opening an attachment", error)),
         }
@@ -313,6 +321,33 @@ impl Drop for Claim {
 pub struct Blob(File);
 
 impl Blob {
+    /// Holds back bytes that are not those of `digest`.
+    fn verify(&self, digest: Digest) -> Result<(), Fault> {
+        let read = || -> io::Result<Digest> {
+            let mut digesting = Digesting::default();
+            let mut part = vec![0; VERIFIED_AT_ONCE];
+            let mut offset = 0;
+            loop {
+                match self.0.read_at(&mut part, offset)? {
+                    0 => return Ok(digesting.finish()),
+                    length => {
+                        digesting.add(&part[..length]);
+                        offset += length as u64;
+                    }
+                }
+            }
+        };
+        let found = read().map_err(|error| fault("reading an attachment", error))?;
+        if found == digest {
+            return Ok(());
+        }
+        Err(Fault::new(
+            FaultKind::AttachmentDamaged,
+            "reading an attachment",
+            format!("the file {digest} holds other bytes"),
+        ))
+    }
+
     /// Reads `length` bytes from `offset`, which must lie in it.
     ///
     /// # Errors

@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use crate::blobs::BLOBS;
+
 /// The data folder of a running server; the lock is held until this is dropped.
 #[derive(Debug)]
 pub struct DataDir {
@@ -84,6 +86,61 @@ impl DataDir {
         self.path.join(DATABASE)
     }
 
+    /// The database file of data that lies in `folder`.
+    pub fn database_in(folder: &Path) -> PathBuf {
+        folder.join(DATABASE)
+    }
+
+    /// The folder of attachments.
+    pub fn blobs(&self) -> PathBuf {
+        self.path.join(BLOBS)
+    }
+
+    /// Where a restored database waits for its place; while it does, no server may start.
+    pub fn restoring(&self) -> PathBuf {
+        self.path.join(RESTORING)
+    }
+
+    /// Moves the database and the attachments into a folder of their own beside the others set
+    /// aside; answers that folder, `None` when there was nothing to move.
+    ///
+    /// # Errors
+    /// Whatever the file system answers; what was moved until then stays there.
+    pub fn set_data_aside(&self, name: &str) -> io::Result<Option<PathBuf>> {
+        let folder = self.path.join(SET_ASIDE).join(name);
+        let mut is_any = false;
+        for part in ["", "-wal", "-shm"]
+            .map(|end| format!("{DATABASE}{end}"))
+            .iter()
+            .map(String::as_str)
+            .chain([BLOBS])
+        {
+            let from = self.path.join(part);
+            if from.exists() {
+                DirBuilder::new()
+                    .recursive(true)
+                    .mode(0o700)
+                    .create(&folder)?;
+                std::fs::rename(from, folder.join(part))?;
+                is_any = true;
+            }
+        }
+        if is_any {
+            File::open(&folder)?.sync_all()?;
+            File::open(&self.path)?.sync_all()?;
+        }
+        Ok(is_any.then_some(folder))
+    }
+
+    /// Puts a restored database in its place.
+    ///
+    /// # Errors
+    /// Whatever the file system answers.
+    pub fn take_restored(&self) -> io::Result<()> {
+        std::fs::rename(self.restoring(), self.database())?;
+        File::open(&self.path)?.sync_all()
+    }
+
     /// Announces the server: writes the discovery file, mode 0600, whole or not at all.
     ///
     /// # Errors
@@ -152,6 +209,10 @@ pub fn default_path(xdg_data_home: Option<PathBuf>, home: Option<PathBuf>) -> Op
 const OURS: [&str; 2] = [DATABASE, CONFIGURATION];
 /// The database's name in the data folder.
 const DATABASE: &str = "guildhall.sqlite";
+/// A restored database's name, until it takes the place of the other one.
+const RESTORING: &str = "restoring.sqlite";
+/// The folder in which data is set aside.
+const SET_ASIDE: &str = "set-aside";
 /// The configuration file's name in the data folder.
 pub const CONFIGURATION: &str = "guildhall.toml";
 

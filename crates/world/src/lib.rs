@@ -2,6 +2,7 @@
 //! Each port has a real form and, where tests need one, a scripted form.
 
 pub mod acp;
+pub mod backups;
 pub mod blobs;
 pub mod chromium;
 pub mod clock;
@@ -39,6 +40,7 @@ pub mod saving;
 pub mod scratch;
 pub mod seal;
 pub mod setup_code;
+pub mod store_state;
 mod tail;
 pub mod tokens;
 pub mod transcripts;

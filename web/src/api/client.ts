@@ -88,6 +88,9 @@ async function readiness(): Promise<Answer<Schemas['Ready']>> {
   return error && 'checks' in error ? { data: error, response: new Response() } : { data, error, response };
 }
 
+/** Where a backup's copy of the data is downloaded. */
+export const backupPath = (id: string): string => `/api/backups/${encodeURIComponent(id)}/file`;
+
 /** Where a room is downloaded whole, one JSON value a line. */
 export const exportPath = (roomId: string): string => `/api/rooms/${encodeURIComponent(roomId)}/export`;
 
@@ -221,6 +224,11 @@ export const api = {
     revoke: async (id: string): Promise<void> => {
       await changed(http.DELETE('/api/auth/keys/{id}', { params: { path: { id } } }));
     },
+  },
+
+  backups: {
+    list: () => reading(http.GET('/api/backups')),
+    make: () => changed(http.POST('/api/backups')),
   },
 
   settings: {

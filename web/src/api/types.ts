@@ -16,6 +16,7 @@ export type ApprovalRequired = Schemas['ApprovalRequired'];
 export type ApprovalState = Schemas['ApprovalState'];
 export type AskOption = Schemas['AskOption'];
 export type Attachment = Schemas['Attachment'];
+export type Backups = Schemas['Backups'];
 /** An author, or its summary as it stands beside a room or a member. */
 export type Author = AuthorSummary & Partial<Pick<Schemas['Author'], 'retired'>>;
 export type AuthorSummary = Schemas['AuthorSummary'];
@@ -62,6 +63,7 @@ export type Question = Schemas['Question'];
 export type Queued = Schemas['QueuedMessage'];
 export type Reaction = Schemas['Reaction'];
 export type ReadCursor = Schemas['ReadCursor'];
+export type Ready = Schemas['Ready'];
 export type Reply = Schemas['Reply'];
 export type Resolution = Schemas['Resolution'];
 export type ResponseMode = Schemas['ResponseMode'];

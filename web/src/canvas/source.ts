@@ -70,9 +70,10 @@ export function baseName(path: string): string {
   return path.split(/[/\\]/).findLast((part) => part !== '') ?? path;
 }
 
-/** `512 B`, `1.2 kB`, `3.4 MB`. */
+/** `512 B`, `1.2 kB`, `3.4 MB`, `5.4 GB`. */
 export function sizeWords(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
-  const [amount, unit] = bytes < 1_000_000 ? [bytes / 1_000, 'kB'] : [bytes / 1_000_000, 'MB'];
+  const [amount, unit] =
+    bytes < 1_000_000 ? [bytes / 1_000, 'kB'] : bytes < 1_000_000_000 ? [bytes / 1_000_000, 'MB'] : [bytes / 1_000_000_000, 'GB'];
   return `${Math.round(amount * 10) / 10} ${unit}`;
 }

@@ -18,6 +18,7 @@ const NAMES: Record<string, string> = {
   rooms: 'Rooms and turns',
   runtimes: 'Agent runtimes',
   server: 'Network',
+  storage: 'Data on disk',
 };
 
 const prefixOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf('.')));

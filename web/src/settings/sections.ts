@@ -13,6 +13,7 @@ export const sections: Section[] = [
   { id: 'devices', name: 'Devices and keys', needs: 'nothing' },
   { id: 'people', name: 'People', needs: 'owner' },
   { id: 'enclosure', name: 'Enclosure', needs: 'owner' },
+  { id: 'backups', name: 'Backups', needs: 'owner' },
   { id: 'server', name: 'This server', needs: 'owner' },
 ];
 

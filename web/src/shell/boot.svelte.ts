@@ -30,6 +30,7 @@ import { sessions } from '../sessions/sessions.svelte';
 import { terminal } from '../sessions/terminal.svelte';
 import { taskLists } from '../session-tasks/task-lists.svelte';
 import { settings } from '../settings/settings.svelte';
+import { storeDamage } from '../storage/damage.svelte';
 import { threads } from '../threads/threads.svelte';
 import { toasts } from '../ui/toasts.svelte';
 
@@ -59,6 +60,7 @@ class Boot {
         void flows.load();
         void cloud.load();
       }
+      storeDamage.watch();
       this.ready = true;
     } catch (error) {
       this.error = error;

@@ -116,7 +116,7 @@ pub(super) async fn send(
     Ok(Sent(answer))
 }
 
-async fn download(desk: &Desk, target: &Target, place: &Place) -> Result<(), Failure> {
+pub(super) async fn download(desk: &Desk, target: &Target, place: &Place) -> Result<(), Failure> {
     let mut arriving = place.begin()?;
     let mut opened = desk.open(target).await?;
     let (mut size, mut digest) = (0, Digesting::default());

@@ -15,7 +15,7 @@ const USAGE: u8 = 2;
 /// The exit code when no server was reached.
 const UNREACHED: u8 = 3;
 /// The exit code of a fault of the server.
-const FAULT: u8 = 4;
+pub(super) const FAULT: u8 = 4;
 /// The exit code when a person is needed first.
 const PERSON_NEEDED: u8 = 5;
 

@@ -1,6 +1,6 @@
 //! The command line: every operation of the interface as `guildhall <noun> <verb>`.
 //! It is a client like any other: it opens neither the database nor a file of the data folder
-//! but the one that says where the server is, and it decides nothing that the server decides.
+//! but the one that says where the server is, `restore` aside, and it decides nothing that the server decides.
 
 mod accounts;
 mod agents;
@@ -10,6 +10,7 @@ mod args;
 mod asks;
 mod attachments;
 mod authors;
+mod backups;
 mod bodies;
 mod browser;
 mod canvas;
@@ -44,6 +45,7 @@ mod payload;
 mod preview;
 mod reactions;
 mod read_cursors;
+mod restore;
 mod rooms;
 mod runtimes;
 mod search;
@@ -69,6 +71,7 @@ use desk::Desk;
 pub(crate) use doctor::Doctor;
 pub(crate) use documents::{Completions, Man};
 use failures::Failure;
+pub(crate) use restore::Restore;
 
 /// Every command that asks a server.
 #[derive(Debug, Subcommand)]
@@ -168,6 +171,8 @@ pub(crate) enum Command {
     Accounts(Noun<accounts::Verb>),
     /// API keys with which people's programs speak
     Keys(Noun<keys::Verb>),
+    /// Backups of everything the server keeps
+    Backup(Noun<backups::Verb>),
     /// What the owner can set
     Settings(Noun<settings::Verb>),
     /// Follows what happens, also across restarts of the server
@@ -206,6 +211,12 @@ fn wait_for(running: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fa
         .build()
         .map_err(Failure::Io)
         .and_then(|runtime| runtime.block_on(running))
+}
+
+/// Goes back to a backup, or lists those there are.
+pub(crate) fn restore(ask: &Restore) -> ExitCode {
+    let as_json = ask.printing.json || ask.printing.jsonl;
+    end(restore::run(ask), as_json)
 }
 
 /// Prints the completions of `commands` for a shell.
@@ -268,6 +279,7 @@ impl Command {
             Self::Tokens(it) => &it.common,
             Self::Accounts(it) => &it.common,
             Self::Keys(it) => &it.common,
+            Self::Backup(it) => &it.common,
             Self::Settings(it) => &it.common,
             Self::Events(it) => &it.common,
             Self::Api(it) => &it.common,
@@ -314,6 +326,7 @@ impl Command {
             Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
             Self::Keys(it) => keys::run(&desk, it.verb).await?,
+            Self::Backup(it) => return backups::run(&desk, it.verb).await,
             Self::Settings(it) => settings::run(&desk, it.verb).await?,
             Self::Events(it) => events::run(&desk, it.ask).await?,
             Self::Openapi(_) => openapi::run(&desk).await?,

@@ -65,6 +65,30 @@ impl Server {
         Self::spawn(command, data_dir, args)
     }
 
+    /// Starts a server that [`Self::let_writes_fail`] does not end.
+    pub(crate) fn start_outliving_failed_writes(data_dir: &Path) -> Self {
+        let mut command = Command::new("env");
+        command
+            .arg("--ignore-signal=XFSZ")
+            .arg(env!("CARGO_BIN_EXE_guildhall"))
+            .env_remove("GUILDHALL_URL")
+            .env_remove("GUILDHALL_AGENT_TOKEN")
+            .stderr(Stdio::null());
+        Self::spawn(command, data_dir, &["--bind", "127.0.0.1:0"])
+    }
+
+    /// Lets the kernel refuse every write to a file, or takes that back.
+    pub(crate) fn let_writes_fail(&self, fail: bool) {
+        use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+        let pid = Pid::from_child(&self.child);
+        let own = getrlimit(Resource::Fsize);
+        let limit = Rlimit {
+            current: if fail { Some(0) } else { own.current },
+            maximum: own.maximum,
+        };
+        prlimit(Some(pid), Resource::Fsize, limit).unwrap();
+    }
+
     /// Starts a server whose environment is `env` and nothing else.
     pub(crate) fn start_bare(data_dir: &Path, env: &[(&str, &str)]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_guildhall"));

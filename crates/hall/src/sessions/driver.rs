@@ -79,8 +79,12 @@ impl Hall {
 fn may_pass(error: &Error) -> bool {
     match error {
         Error::Fault(fault) => match fault.kind {
-            FaultKind::StorageFull | FaultKind::Unavailable => true,
-            FaultKind::Broken | FaultKind::FileIo | FaultKind::FileSave => false,
+            FaultKind::StorageFull | FaultKind::StorageIo | FaultKind::Unavailable => true,
+            FaultKind::AttachmentDamaged
+            | FaultKind::Broken
+            | FaultKind::FileIo
+            | FaultKind::FileSave
+            | FaultKind::StoreDamaged => false,
         },
         Error::Refusal(refusal) => matches!(refusal, guildhall_domain::Refusal::Overloaded),
         Error::Repeated(_) => false,

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
+pub mod backups;
 pub mod browser;
 pub mod browser_stream;
 pub mod browser_tabs;

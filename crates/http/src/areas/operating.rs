@@ -6,7 +6,7 @@ use axum::{
     http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use guildhall_domain::callers::Owner;
+use guildhall_domain::{Error, callers::Owner, outcome::FaultKind};
 use guildhall_hall::callers::bearer_token;
 use guildhall_wire::{
     errors::ErrorEnvelope,
@@ -38,10 +38,13 @@ pub async fn ready(
     owner: Result<By<Owner>, ApiError>,
 ) -> (StatusCode, Json<Ready>) {
     let hall = &state.hall;
-    let store = hall
-        .store_answers()
-        .await
-        .map_err(|error| format!("the store does not answer: {error:?}"));
+    let store = hall.store_answers().await.map_err(|error| match error {
+        Error::Fault(fault) if fault.kind == FaultKind::StoreDamaged => format!(
+            "the data is damaged ({}): reading goes on where it can, no change is accepted",
+            fault.source
+        ),
+        error => format!("the store does not answer: {error:?}"),
+    });
     let disk = hall
         .disk_has_room()
         .map_err(|fault| format!("{fault}: {}", fault.source));

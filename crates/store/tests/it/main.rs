@@ -7,6 +7,8 @@
 )]
 
 mod attachments;
+mod backups;
+mod damage;
 mod events;
 mod executions;
 mod files;

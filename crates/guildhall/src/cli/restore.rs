@@ -1,0 +1,90 @@
+//! `guildhall restore`: goes back to a backup while no server runs. It is the one command that
+//! works in the data folder itself: a server whose data is damaged may not start any more.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use guildhall_domain::ids::BackupId;
+use guildhall_hall::{
+    Clock,
+    restore::{self, Restored},
+};
+use guildhall_wire::backups::Backup;
+use guildhall_world::data_dir::{DataDir, DataDirError};
+use serde_json::json;
+
+use super::{args::Printing, backups::LIST, failures::Failure, output::Output};
+use crate::config::data_dir_of;
+
+/// Which backup, and of which data.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Restore {
+    /// The backup's id, or `latest`; without it the backups are listed
+    #[arg(value_name = "BACKUP")]
+    backup: Option<String>,
+    /// The data folder [default: $XDG_DATA_HOME/guildhall or ~/.local/share/guildhall]
+    #[arg(long, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) printing: Printing,
+}
+
+/// Lists the backups, or restores one.
+pub(super) fn run(ask: &Restore) -> Result<u8, Failure> {
+    let output = Output::new(ask.printing);
+    let folder =
+        data_dir_of(ask.data_dir.clone()).map_err(|error| Failure::Usage(format!("{error}.")))?;
+    let broken = |fault: guildhall_domain::Fault| {
+        Failure::Unreadable(format!("{fault}: {}; nothing was changed.", fault.source))
+    };
+    let Some(which) = &ask.backup else {
+        let all = restore::list(&folder).map_err(broken)?;
+        let all: Vec<Backup> = all.into_iter().map(Into::into).collect();
+        output.show_value(&json!({ "backups": all }), &LIST)?;
+        return Ok(0);
+    };
+    let id = match which.as_str() {
+        "latest" => None,
+        text => Some(BackupId::named(text)),
+    };
+    let data_dir = DataDir::open(&folder).map_err(|error| match error {
+        DataDirError::InUse(_) => Failure::Usage(format!("{error}; stop it first.")),
+        DataDirError::Io { .. } => Failure::Unreadable(format!("{error}.")),
+    })?;
+    let restored = restore::restore(&data_dir, id, Clock::System.now()).map_err(broken)?;
+    let Some(restored) = restored else {
+        let why = "there is no such backup; `guildhall restore` lists those there are.";
+        return Err(Failure::Usage(why.to_owned()));
+    };
+    tell(&output, &restored)?;
+    Ok(0)
+}
+
+fn tell(output: &Output, restored: &Restored) -> Result<(), Failure> {
+    let backup = &restored.backup;
+    output.done(&format!(
+        "The data is as it was on {}, with {} entries.",
+        backup.created_at, backup.holds.entries
+    ))?;
+    if let Some(folder) = &restored.set_aside {
+        output.done(&format!("The data of before is in {}.", folder.display()))?;
+    }
+    if restored.attachments_missing > 0 {
+        output.note(&format!(
+            "{} attachments could not be restored: their files are missing or damaged.",
+            restored.attachments_missing
+        ));
+    }
+    match &restored.tokens_revived {
+        Some(labels) if labels.is_empty() => {}
+        Some(labels) => output.note(&format!(
+            "Agent tokens that were revoked since count again; revoke them anew: {}.",
+            labels.join(", ")
+        )),
+        None if restored.set_aside.is_some() => output.note(
+            "Tokens, keys and sign-ins that were revoked since may count again; look at them.",
+        ),
+        None => {}
+    }
+    Ok(())
+}

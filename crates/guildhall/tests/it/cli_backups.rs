@@ -1,0 +1,75 @@
+//! Backups from the terminal, and going back to one.
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+use guildhall_world::scratch::Scratch;
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+fn guildhall(data: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_guildhall"))
+        .env_remove("GUILDHALL_URL")
+        .env_remove("GUILDHALL_AGENT_TOKEN")
+        .env_remove("GUILDHALL_API_KEY")
+        .env("GUILDHALL_DATA_DIR", data)
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+fn done(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    said
+}
+
+#[test]
+fn a_damaged_server_is_restored_by_one_command() {
+    let scratch = Scratch::new("backups");
+    let data = scratch.path().join("data");
+    let server = Server::start(&data, 0);
+    let (_, rooms) = server.ask("GET", "/api/rooms", None);
+    let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
+    let entries = format!("/api/rooms/{team}/entries");
+    let post = json!({"text": "before"});
+    assert_eq!(server.ask("POST", &entries, Some(&post)).0, 201);
+
+    let made: Value =
+        serde_json::from_str(&done(&guildhall(&data, &["backup", "now", "--json"]))).unwrap();
+    let listed = done(&guildhall(&data, &["backup", "list", "--quiet"]));
+    assert_eq!(listed.trim(), made["id"]);
+    done(&guildhall(&data, &["backup", "verify", "latest"]));
+    let file = scratch.path().join("backup.zst");
+    let out = file.to_str().unwrap();
+    done(&guildhall(
+        &data,
+        &["backup", "download", "latest", "--out", out],
+    ));
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), made["bytes"]);
+
+    let refused = guildhall(&data, &["restore", "latest"]);
+    assert_eq!(refused.status.code(), Some(2), "a server runs");
+    assert_eq!(server.stop(), Some(0));
+
+    let database = data.join("guildhall.sqlite");
+    std::fs::write(&database, vec![0xa5; 64 * 1024]).unwrap();
+    let start = guildhall(&data, &["serve", "--bind", "127.0.0.1:0"]);
+    let why = String::from_utf8_lossy(&start.stderr).into_owned();
+    assert_eq!(start.status.code(), Some(4), "{why}");
+    assert!(why.contains("guildhall restore latest"), "{why}");
+
+    assert!(done(&guildhall(&data, &["restore"])).contains(listed.trim()));
+    let said = done(&guildhall(&data, &["restore", "latest"]));
+    assert!(said.contains("set-aside"), "{said}");
+    let server = Server::start(&data, 0);
+    let (status, page) = server.ask("GET", &entries, None);
+    assert_eq!(
+        (status, &page["entries"][0]["text"]),
+        (200, &json!("before"))
+    );
+}

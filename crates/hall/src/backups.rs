@@ -1,0 +1,339 @@
+//! Backups: making them, in time and when somebody asks, verifying them, and dropping those that
+//! are not kept any more. Which are kept is `domain::backups`; going back to one is `restore`.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use guildhall_domain::{
+    Error, Fault, Moment, Refusal, Result,
+    backups::{self as rules, Backup, BackupReason},
+    callers::{Owner, OwnerInteractive},
+    ids::BackupId,
+    outcome::{FaultKind, Thing},
+    settings::BACKUP_BYTES_MAX,
+};
+use guildhall_store::backups::{self as copies, StoreCopy};
+use guildhall_world::backups::{BackupFiles, PackedFile};
+use tokio::sync::Semaphore;
+
+use crate::Hall;
+
+/// How often the job looks whether something was written.
+const PERIOD: Duration = Duration::from_secs(15 * 60);
+
+/// The backups of one server.
+#[derive(Debug)]
+pub(crate) struct Backups {
+    files: BackupFiles,
+    /// One is made, verified or removed at a time.
+    turn: Semaphore,
+    /// A std mutex: held for single look-ups and never over an await.
+    last: Mutex<Last>,
+}
+
+/// What the last backup of this run came to.
+#[derive(Clone, Debug, Default)]
+struct Last {
+    /// Changes written when it was begun.
+    changes: u64,
+    outcome: Option<BackupOutcome>,
+}
+
+/// What the making of a backup came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupOutcome {
+    /// When it was begun.
+    pub at: Moment,
+    /// Why there is none; `None` when it was made.
+    pub problem: Option<String>,
+}
+
+/// The backups there are.
+#[derive(Clone, Debug)]
+pub struct BackupList {
+    /// The newest first.
+    pub backups: Vec<Backup>,
+    /// Bytes they may take together.
+    pub bytes_max: u64,
+    /// What the last one of this run came to.
+    pub last: Option<BackupOutcome>,
+}
+
+/// What verifying a backup found.
+#[derive(Clone, Debug)]
+pub struct VerifiedBackup {
+    /// The backup.
+    pub backup: Backup,
+    /// What is wrong with its copy of the store; `None` when that is whole.
+    pub problem: Option<String>,
+    /// Attachments it names whose files are missing or hold other bytes.
+    pub attachments_damaged: u64,
+}
+
+/// A backup's compressed file, open for reading.
+pub struct BackupFile {
+    /// The backup.
+    pub backup: Backup,
+    file: Arc<PackedFile>,
+    /// How far it was read.
+    offset: u64,
+}
+
+impl BackupFile {
+    /// The next bytes; empty at the end.
+    ///
+    /// # Errors
+    /// A fault when the disk does not answer.
+    pub async fn next(&mut self, bytes_max: usize) -> Result<Vec<u8>> {
+        let (file, offset) = (Arc::clone(&self.file), self.offset);
+        let read = tokio::task::spawn_blocking(move || file.read(offset, bytes_max)).await;
+        let part = read.map_err(|error| Fault::broken("reading a backup", error))??;
+        self.offset += part.len() as u64;
+        Ok(part)
+    }
+}
+
+impl Backups {
+    pub(crate) fn new(files: BackupFiles) -> Self {
+        Self {
+            files,
+            turn: Semaphore::new(1),
+            last: Mutex::default(),
+        }
+    }
+
+    fn last(&self) -> Last {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone()
+    }
+
+    fn set_last(&self, changes: u64, outcome: BackupOutcome) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Last {
+            changes,
+            outcome: Some(outcome),
+        };
+    }
+}
+
+impl Hall {
+    /// The backups there are, and what became of the last one.
+    ///
+    /// # Errors
+    /// Faults alone.
+    pub async fn backups(&self, _by: &Owner) -> Result<BackupList> {
+        let bytes_max = self.setting(&BACKUP_BYTES_MAX).await?.number();
+        Ok(BackupList {
+            backups: self.with_backups(|files| files.list()).await?,
+            bytes_max,
+            last: self.inner.backups.last().outcome,
+        })
+    }
+
+    /// Makes a backup now; it is made to its end also when nobody waits for it any more.
+    ///
+    /// # Errors
+    /// A fault, of kind `StorageFull` when the disk is, `StoreDamaged` when the store is.
+    pub async fn back_up(&self, _by: &Owner) -> Result<Backup> {
+        let hall = self.clone();
+        let making = async move { hall.make_backup(BackupReason::Manual).await };
+        let made = self.tasks().finish(making).await;
+        made.unwrap_or_else(|| Err(Fault::broken("making a backup", "it panicked").into()))
+    }
+
+    /// Unpacks a backup and checks it from end to end, with the attachments it names.
+    ///
+    /// # Errors
+    /// `NotFound`; a fault when the disk does not answer or is full.
+    pub async fn verify_backup(&self, _by: &Owner, id: BackupId) -> Result<VerifiedBackup> {
+        let backup = self.backup(id).await?;
+        self.disk_has_room()?;
+        let _turn = self.backup_turn().await?;
+        let check_id = Hall::new_id(BackupId::from_bytes);
+        let verified = self
+            .with_backups(move |files| {
+                let unpacked = files.draft(check_id);
+                let whole = files
+                    .unpack(&backup, &unpacked)
+                    .and_then(|()| copies::inspect(&unpacked));
+                files.drop_draft(check_id);
+                let problem = match whole {
+                    Ok(_) => None,
+                    Err(fault) if fault.kind == FaultKind::StorageFull => return Err(fault),
+                    Err(fault) => Some(format!("{fault}: {}", fault.source)),
+                };
+                let named = files.attachments_of(backup.id)?;
+                let damaged = files.damaged_attachments(&named)?;
+                Ok(VerifiedBackup {
+                    backup,
+                    problem,
+                    attachments_damaged: damaged.len() as u64,
+                })
+            })
+            .await?;
+        Ok(verified)
+    }
+
+    /// A backup's compressed file. It holds everything: whoever has it reads every room.
+    ///
+    /// # Errors
+    /// `NotFound`; a fault when the disk does not answer.
+    pub async fn backup_file(&self, _by: &OwnerInteractive, id: BackupId) -> Result<BackupFile> {
+        let backup = self.backup(id).await?;
+        let file = self.with_backups(move |files| files.read(id)).await?;
+        Ok(BackupFile {
+            backup,
+            file: Arc::new(file),
+            offset: 0,
+        })
+    }
+
+    async fn backup(&self, id: BackupId) -> Result<Backup> {
+        let all = self.with_backups(|files| files.list()).await?;
+        let found = all.into_iter().find(|backup| backup.id == id);
+        Ok(found.ok_or(Refusal::NotFound(Thing::Backup))?)
+    }
+
+    async fn make_backup(&self, reason: BackupReason) -> Result<Backup> {
+        let _turn = self.backup_turn().await?;
+        let (at, changes) = (self.now(), self.written().changes);
+        let made = self.try_make_backup(reason, at).await;
+        let problem = match &made {
+            Ok(_) => None,
+            Err(Error::Fault(fault)) => Some(format!("{fault}: {}", fault.source)),
+            Err(other) => Some(format!("{other:?}")),
+        };
+        let outcome = BackupOutcome { at, problem };
+        self.inner.backups.set_last(changes, outcome);
+        made
+    }
+
+    async fn try_make_backup(&self, reason: BackupReason, at: Moment) -> Result<Backup> {
+        self.store_is_whole()?;
+        self.disk_has_room()?;
+        let id = Hall::new_id(BackupId::from_bytes);
+        let draft = self.inner.backups.files.draft(id);
+        let copied = self.store().copy_to(draft).await;
+        let made = match copied {
+            Ok(copy) => {
+                let keep = move |files: &BackupFiles| keep(files, id, at, reason, &copy);
+                self.with_backups(keep).await
+            }
+            Err(fault) => Err(fault.into()),
+        };
+        self.with_backups(move |files| {
+            files.drop_draft(id);
+            Ok(())
+        })
+        .await?;
+        let backup = made?;
+        self.drop_old_backups().await?;
+        Ok(backup)
+    }
+
+    async fn drop_old_backups(&self) -> Result<()> {
+        let bytes_max = self.setting(&BACKUP_BYTES_MAX).await?.number();
+        let now = self.now();
+        self.with_backups(move |files| {
+            let all = files.list()?;
+            let kept = rules::kept(&all, now, bytes_max);
+            let ids = all.iter().map(|backup| backup.id);
+            let old: Vec<BackupId> = ids.filter(|id| !kept.contains(id)).collect();
+            match old.is_empty() {
+                true => Ok(()),
+                false => files.remove(&old),
+            }
+        })
+        .await
+    }
+
+    async fn backup_turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
+        let turn = self.inner.backups.turn.acquire().await;
+        Ok(turn.map_err(|_| Refusal::ShuttingDown)?)
+    }
+
+    async fn with_backups<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&BackupFiles) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        let files = self.inner.backups.files.clone();
+        let done = tokio::task::spawn_blocking(move || work(&files)).await;
+        Ok(done.map_err(|error| Fault::broken("reaching the backups", error))??)
+    }
+}
+
+/// Makes a backup of a checked copy of the store, which lies where the draft of `id` does.
+fn keep(
+    files: &BackupFiles,
+    id: BackupId,
+    at: Moment,
+    reason: BackupReason,
+    copy: &StoreCopy,
+) -> Result<Backup, Fault> {
+    let packed = files.pack(id)?;
+    let missing = files.keep_attachments(&copy.attachments)?;
+    if !missing.is_empty() {
+        // Removed from the store since the copy, or lost before.
+        tracing::warn!(count = missing.len(), "a backup lacks files of attachments");
+    }
+    let backup = Backup {
+        id,
+        created_at: at,
+        reason,
+        bytes: packed.bytes,
+        sha256: packed.sha256.to_string(),
+        attachments: copy.attachments.len() as u64,
+        holds: copy.holds,
+    };
+    files.describe(&backup, &copy.attachments)?;
+    Ok(backup)
+}
+
+/// Makes a backup of a store that the next opening brings to another schema.
+///
+/// # Errors
+/// A fault; the store is then better left as it is.
+pub(crate) fn before_migration(
+    files: &BackupFiles,
+    database: &std::path::Path,
+    now: Moment,
+) -> Result<(), Fault> {
+    if !copies::awaits_migration(database)? {
+        return Ok(());
+    }
+    let id = Hall::new_id(BackupId::from_bytes);
+    let copied = copies::copy_closed(database, &files.draft(id));
+    let kept = copied.and_then(|copy| keep(files, id, now, BackupReason::BeforeMigration, &copy));
+    files.drop_draft(id);
+    let backup = kept?;
+    tracing::info!(backup = %backup.id, "a backup was made before the schema changes");
+    Ok(())
+}
+
+/// Starts the job.
+pub(crate) fn start(hall: &Hall) {
+    let mut stopping = hall.tasks().stopping();
+    let job = hall.clone();
+    hall.tasks().spawn("backups", hall.now(), async move {
+        let mut period = tokio::time::interval_at(tokio::time::Instant::now() + PERIOD, PERIOD);
+        loop {
+            tokio::select! {
+                _ = period.tick() => {}
+                _ = stopping.wait_for(|stop| *stop) => return,
+            }
+            let is_written = job.written().changes > job.inner.backups.last().changes;
+            if !is_written || job.store_is_whole().is_err() {
+                continue;
+            }
+            let made = tokio::select! {
+                made = job.make_backup(BackupReason::Scheduled) => made,
+                _ = stopping.wait_for(|stop| *stop) => return,
+            };
+            if let Err(error) = made {
+                tracing::error!(?error, "no backup could be made");
+            }
+        }
+    });
+}

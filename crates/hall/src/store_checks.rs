@@ -1,0 +1,171 @@
+//! Store checks: the background job that checks the store after a bad end and once a day, and
+//! keeps what is known of damage for the next start.
+
+use std::{
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use guildhall_domain::{Fault, Moment, outcome::FaultKind};
+use guildhall_store::Check;
+use guildhall_world::store_state::StoreState;
+
+use crate::Hall;
+
+/// How often the job looks whether a check is due.
+const PERIOD: Duration = Duration::from_secs(10 * 60);
+/// Seconds between two checks.
+const CHECK_EVERY_S: i64 = 24 * 3_600;
+
+/// What is known of the store beside it.
+#[derive(Debug)]
+pub(crate) struct StoreRecord(
+    /// A std mutex: held for a change and the writing of a small file, never over an await.
+    Mutex<StoreState>,
+);
+
+/// What the last run left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CheckDue {
+    /// Nothing; the next check comes in its time.
+    InTime,
+    /// The last run ended badly.
+    Now,
+    /// The last run noticed damage.
+    WholeNow,
+}
+
+impl StoreRecord {
+    /// Notes that the store is open. Answers what the last run left to do.
+    pub(crate) fn open(data_dir: &Path, now: Moment) -> (Self, CheckDue) {
+        let known = StoreState::read(data_dir).unwrap_or(StoreState {
+            checked_at_ms: now.as_millis(),
+            ..StoreState::default()
+        });
+        let due = match &known.damage {
+            Some(_) => CheckDue::WholeNow,
+            None if known.is_open => CheckDue::Now,
+            None => CheckDue::InTime,
+        };
+        let record = Self(Mutex::new(known));
+        record.change(data_dir, |state| state.is_open = true);
+        (record, due)
+    }
+
+    fn state(&self) -> StoreState {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn change(&self, data_dir: &Path, change: impl FnOnce(&mut StoreState)) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = state.clone();
+        change(&mut state);
+        if *state == before {
+            return;
+        }
+        if let Err(error) = state.write(data_dir) {
+            tracing::warn!(%error, "what is known of the store could not be kept");
+        }
+    }
+}
+
+impl Hall {
+    /// Notes that the server ends in good order, so that the next start checks nothing.
+    pub fn note_good_end(&self) {
+        let damage = self.store().damage().borrow().clone();
+        self.change_record(|state| {
+            state.is_open = false;
+            state.damage = damage;
+        });
+    }
+
+    /// Why nothing is written any more, if that is so.
+    ///
+    /// # Errors
+    /// A fault of kind `StoreDamaged`.
+    pub fn store_is_whole(&self) -> Result<(), Fault> {
+        match self.store().damage().borrow().as_ref() {
+            None => Ok(()),
+            Some(why) => Err(Fault::new(
+                FaultKind::StoreDamaged,
+                "reading the store",
+                why.clone(),
+            )),
+        }
+    }
+
+    fn change_record(&self, change: impl FnOnce(&mut StoreState)) {
+        self.inner.store_record.change(&self.inner.data_dir, change);
+    }
+}
+
+/// Starts the job; damage that the last run noticed counts on from here.
+pub(crate) fn start(hall: &Hall, due: CheckDue) {
+    if let Some(why) = hall.inner.store_record.state().damage {
+        hall.store().notice_damage(&why);
+    }
+    let job = hall.clone();
+    hall.tasks()
+        .spawn("store checks", hall.now(), check_when_due(job, due));
+    let (watching, mut stopping) = (hall.clone(), hall.tasks().stopping());
+    hall.tasks().spawn("store damage", hall.now(), async move {
+        let mut damage = watching.store().damage();
+        loop {
+            let why = damage.borrow_and_update().clone();
+            watching.change_record(|state| state.damage = why);
+            tokio::select! {
+                // An error would mean that the store is gone.
+                Ok(()) = damage.changed() => {}
+                _ = stopping.wait_for(|stop| *stop) => return,
+            }
+        }
+    });
+}
+
+async fn check_when_due(hall: Hall, mut due: CheckDue) {
+    let mut stopping = hall.tasks().stopping();
+    let mut period = tokio::time::interval(PERIOD);
+    loop {
+        tokio::select! {
+            _ = period.tick() => {}
+            _ = stopping.wait_for(|stop| *stop) => return,
+        }
+        let next = hall
+            .inner
+            .store_record
+            .state()
+            .checked_at()
+            .plus_seconds(CHECK_EVERY_S);
+        if due == CheckDue::InTime && hall.now() < next {
+            continue;
+        }
+        let how = match due {
+            CheckDue::InTime | CheckDue::Now => Check::Quick,
+            CheckDue::WholeNow => Check::Whole,
+        };
+        let checked = tokio::select! {
+            checked = hall.store().check(how) => checked,
+            _ = stopping.wait_for(|stop| *stop) => return,
+        };
+        match checked {
+            Ok(()) => {
+                if due == CheckDue::WholeNow {
+                    tracing::warn!("the store was damaged and is whole now; it is written again");
+                    hall.store().forget_damage();
+                }
+                let now = hall.now();
+                hall.change_record(|state| state.checked_at_ms = now.as_millis());
+            }
+            Err(fault) if fault.kind == FaultKind::StoreDamaged => {}
+            Err(fault) => {
+                tracing::error!(error = ?fault, "the store could not be checked");
+                continue;
+            }
+        }
+        due = CheckDue::InTime;
+    }
+}
