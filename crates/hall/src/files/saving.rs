@@ -304,8 +304,11 @@ impl Hall {
         }
         let most = job.deed.looked_at_max();
         let opened = self.open_file(reach, &job, most).await?;
-        // Row 7, before it is asked which file it is.
-        if let Err(why @ (NoText::Binary | NoText::NotUtf8)) = &opened.file.text {
+        // Row 7, before it is asked which file it is; who said what the file is to hold hears that
+        // it holds something else.
+        if let Err(why @ (NoText::Binary | NoText::NotUtf8)) = &opened.file.text
+            && !job.deed.has_baseline()
+        {
             return Err(Refusal::from(*why).into());
         }
         let (opened, content) = match self.decide_save(&job, opened, seen).await? {

@@ -19,7 +19,7 @@ use crate::{body::Unread, errors::ApiResult, gates::ByFiles, repeats::Sent};
 /// Gives a file that is there other content; none is made.
 ///
 /// With a baseline the save happens only while the file holds that; 409 brings what it holds, as
-/// `currentHash` and `currentContent` beside `code`.
+/// `currentHash` and `currentContent` beside `code`. The content is null where it is no text.
 /// Mode, owner, access list, extended attributes and hard links stay.
 ///
 /// Refused as everywhere with `FILE_SAVE_FAILED` (500), with `FILE_GATE_FULL`, `FILE_GATE_TIMEOUT`
