@@ -106,6 +106,9 @@ pub struct Source {
     pub tree_kind: TreeKind,
     /// A short text about that copy, such as "ada's copy", or `""`.
     pub label: String,
+    /// Commits that a linked working tree has and the main branch has not; `None` when that was
+    /// not measured.
+    pub ahead_of_main: Option<u64>,
 }
 
 /// One document of a canvas, as the interface shows it.
@@ -146,8 +149,8 @@ pub struct CanvasDocument {
     pub source_label: String,
     /// See [`Source::tree_kind`].
     pub tree_kind: TreeKind,
-    /// Commits ahead of the main branch at opening; 0 when none or not measured.
-    pub ahead_of_main: u64,
+    /// See [`Source::ahead_of_main`], at opening.
+    pub ahead_of_main: Option<u64>,
     /// When it was opened first.
     pub opened_at: Moment,
     /// When it was last opened, changed in content, or activated.
@@ -188,7 +191,7 @@ impl CanvasDocument {
             editing_by: None,
             source_label: source.label,
             tree_kind: source.tree_kind,
-            ahead_of_main: 0,
+            ahead_of_main: source.ahead_of_main,
             opened_at: now,
             last_active_at: now,
             thread_root_entry_id: None,

@@ -340,9 +340,10 @@ pub struct CanvasDocument {
     /// `room-main`, `worktree`, `agent-cwd` or `""`.
     #[schema(value_type = String, example = "")]
     pub tree_kind: canvas::TreeKind,
-    /// Commits ahead of the main branch at opening; 0 when none or not measured.
-    #[schema(example = 0)]
-    pub ahead_of_main: u64,
+    /// Commits that a linked worktree was ahead of the main branch at opening; null when that was
+    /// not measured.
+    #[schema(required = true, example = 2)]
+    pub ahead_of_main: Option<u64>,
     /// When it was opened first.
     #[schema(value_type = String, format = DateTime)]
     pub opened_at: Moment,
