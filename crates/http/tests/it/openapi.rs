@@ -95,7 +95,13 @@ fn shapes<'a>(value: &'a Value, schemas: &'a Value, known: &mut BTreeSet<&'a str
 }
 
 /// The fields of answers that are left out where they say nothing. Source: contract 6.4 and 6.5.
-const MAY_BE_ABSENT: [&str; 2] = ["documentReceipt", "incarnation"];
+const MAY_BE_ABSENT: [&str; 5] = [
+    "dataOmitted",
+    "documentReceipt",
+    "editingBy",
+    "incarnation",
+    "treeKind",
+];
 
 /// Whether every field of the objects in `schema` is required.
 fn is_whole(schema: &Value) -> bool {
