@@ -135,7 +135,7 @@ async fn a_billing_page_is_an_address_or_says_why_not() {
 }
 
 #[tokio::test]
-async fn a_problem_of_the_service_is_handed_on_as_it_is_but_no_address_that_is_none() {
+async fn a_problem_of_the_service_is_handed_on_word_for_word() {
     let cloud = Cloud::start().await;
     let t = linked(&cloud).await;
     let problem = json!({"type": "about:blank", "title": "Not yet", "status": 409,
@@ -148,12 +148,10 @@ async fn a_problem_of_the_service_is_handed_on_as_it_is_but_no_address_that_is_n
     assert_eq!(said, json!({"ok": false, "problem": problem}));
     let mut bad = problem.clone();
     bad["actionUrl"] = json!("javascript:alert(1)");
-    cloud.page(503, media_type, bad);
-    let mut want = problem.clone();
-    want.as_object_mut().unwrap().remove("actionUrl");
+    cloud.page(503, media_type, bad.clone());
     assert_eq!(
         open(&t, "portal", json!({})).await,
-        json!({"ok": false, "problem": want})
+        json!({"ok": false, "problem": bad})
     );
     let mut long = problem;
     long["detail"] = json!("x".repeat(16 << 10));
