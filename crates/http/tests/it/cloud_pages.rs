@@ -77,6 +77,9 @@ async fn offers_are_told_in_the_order_and_words_of_the_service() {
         t.owner().get("/api/cloud/offers").await.ok(200),
         json!({"available": true, "offers": all, "denomination": denomination})
     );
+    // One that sells nothing has nothing to be counted in either.
+    cloud.offers(json!({"offers": [], "denomination": denomination}));
+    assert_eq!(t.owner().get("/api/cloud/offers").await.ok(200), nothing);
     for wrong in [
         json!({"offers": [offer("price_1", "fortnight")]}),
         json!({"offers": "none"}),

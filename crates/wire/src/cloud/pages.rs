@@ -22,7 +22,8 @@ pub struct CloudOffers {
 
 impl From<Option<rules::Offers>> for CloudOffers {
     fn from(offers: Option<rules::Offers>) -> Self {
-        let Some(offers) = offers else {
+        // What a service without offers counts in tells nobody anything.
+        let Some(offers) = offers.filter(|told| !told.offers.is_empty()) else {
             return Self::default();
         };
         let denomination = offers.denomination.map(|told| Denomination {
