@@ -184,6 +184,14 @@ async fn a_page_is_looked_at_before_its_body_and_a_checkout_names_its_offer() {
         assert_eq!(answer.header("cache-control"), "no-store");
         answer.refused(400, "VALIDATION_FAILED");
     }
+    // Whatever the page, a body is an object.
+    for page in ["portal", "topup", "checkout"] {
+        let path = format!("/api/cloud/billing/{page}");
+        for wrong in [json!([1]), json!("x"), Value::Null] {
+            let answer = owner.post(&path, wrong).await;
+            answer.refused(400, "VALIDATION_FAILED");
+        }
+    }
     // An absent body is an empty one.
     owner
         .ask("POST", CHECKOUT)

@@ -72,6 +72,16 @@ impl Ask for OpenBilling {
     }
 }
 
+/// The body of a page that takes no fields: whatever an object holds is ignored.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFields;
+
+impl Ask for NoFields {
+    fn read(_fields: &mut Fields) -> Self {
+        Self
+    }
+}
+
 /// What came of asking for a billing page: an address, or why there is none, by one sentence or by
 /// the service's own problem.
 #[derive(Clone, Debug, Serialize, ToSchema)]
