@@ -103,7 +103,9 @@ pub(crate) async fn furnish(driving: &Driving<'_>) -> Result<()> {
     for list in lists {
         let path = list.path.replace("/api/rooms/{id}", &room);
         let path = path.replace("/api/sessions/{id}", &session);
-        let path = path.replace("/api/agents/{id}", &format!("/api/agents/{}", agents[0]));
+        let agent = format!("/api/agents/{}", agents[0]);
+        let path = path.replace("/api/agents/{id}", &agent);
+        let path = path.replace("/api/agents/{agentId}", &agent);
         if !path.contains('{') {
             driving.ask(&callers, "GET", &path, &Value::Null).await?;
         }

@@ -287,6 +287,23 @@ fn is_color(text: &str) -> bool {
             .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
+/// Writes the text `""` as null, and reads both: what was stored earlier holds `""`.
+pub(crate) mod null_as_empty {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+        Some(text)
+            .filter(|text| !text.is_empty())
+            .serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<String, D::Error> {
+        Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
+    }
+}
+
 /// Writes `None` as `""`, the interface's form of "none".
 pub(crate) mod empty_as_none {
     use serde::{Deserialize, Deserializer, Serializer, de};

@@ -83,7 +83,7 @@ pub enum TreeKind {
     Worktree,
     /// The folder of the agent that opened it, in no repository.
     AgentCwd,
-    /// None of these, or no file.
+    /// None of these, or no file; a document leaves it out.
     #[default]
     #[serde(rename = "")]
     None,
@@ -97,6 +97,11 @@ impl TreeKind {
         (Self::AgentCwd, "agent-cwd"),
         (Self::None, ""),
     ];
+
+    /// Whether there is nothing to say.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// Where a document's file came from when it was opened.
@@ -106,6 +111,9 @@ pub struct Source {
     pub tree_kind: TreeKind,
     /// A short text about that copy, such as "ada's copy", or `""`.
     pub label: String,
+    /// Commits that a linked working tree has and the main branch has not; `None` when that was
+    /// not measured.
+    pub ahead_of_main: Option<u64>,
 }
 
 /// One document of a canvas, as the interface shows it.
@@ -139,15 +147,17 @@ pub struct CanvasDocument {
     pub last_touched_by: AuthorId,
     /// When.
     pub last_touched_at: Moment,
-    /// Who edits it now.
-    #[serde(with = "empty_as_none")]
+    /// Who edits it now; not written when nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "empty_as_none::deserialize")]
     pub editing_by: Option<AuthorId>,
     /// See [`Source::label`].
     pub source_label: String,
     /// See [`Source::tree_kind`].
+    #[serde(default, skip_serializing_if = "TreeKind::is_none")]
     pub tree_kind: TreeKind,
-    /// Commits ahead of the main branch at opening; 0 when none or not measured.
-    pub ahead_of_main: u64,
+    /// See [`Source::ahead_of_main`], at opening.
+    pub ahead_of_main: Option<u64>,
     /// When it was opened first.
     pub opened_at: Moment,
     /// When it was last opened, changed in content, or activated.
@@ -188,7 +198,7 @@ impl CanvasDocument {
             editing_by: None,
             source_label: source.label,
             tree_kind: source.tree_kind,
-            ahead_of_main: 0,
+            ahead_of_main: source.ahead_of_main,
             opened_at: now,
             last_active_at: now,
             thread_root_entry_id: None,
@@ -394,6 +404,29 @@ mod tests {
             by,
             until: NOW.plus_seconds(seconds),
         })
+    }
+
+    #[test]
+    fn members_that_say_nothing_are_absent_and_are_read_as_they_were_stored_before() {
+        let room = "0192f0c1-2d3e-7abc-8def-0123456789ab";
+        let now = "2026-09-21T14:13:20.000Z";
+        let mut stored = serde_json::json!({
+            "id": room, "scope": format!("room:{room}"), "roomId": room,
+            "content": {"type": "url", "url": "https://a", "title": "a"}, "title": "a",
+            "contentType": "url", "authorId": room, "pinned": true, "position": 1, "rev": 1,
+            "lastTouchedBy": room, "lastTouchedAt": now, "editingBy": "", "sourceLabel": "",
+            "treeKind": "", "aheadOfMain": 0, "openedAt": now, "lastActiveAt": now,
+            "threadRootEntryId": "",
+        });
+        let document: CanvasDocument = serde_json::from_value(stored.clone()).unwrap();
+        let members = stored.as_object_mut().unwrap();
+        members.remove("editingBy");
+        members.remove("treeKind");
+        assert_eq!(serde_json::to_value(&document).unwrap(), stored);
+        assert_eq!(
+            serde_json::from_value::<CanvasDocument>(stored).unwrap(),
+            document
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
-    authors::empty_as_none,
+    authors::{empty_as_none, null_as_empty},
     ids::{AgentId, AuthorId, RoomId},
     limits,
     members::{AuthorSummary, Member},
@@ -91,17 +91,20 @@ pub struct Room {
     pub id: RoomId,
     /// Channel or direct message.
     pub kind: RoomKind,
-    /// Unique among channels that are not archived; `""` for a direct message.
+    /// Unique among channels that are not archived; `""`, written as null, for a direct message.
+    #[serde(with = "null_as_empty")]
     pub slug: String,
     /// 1..200 characters; of a direct message without one, its members' names.
     pub title: String,
-    /// At most 500 characters.
+    /// At most 500 characters; `""` is written as null.
+    #[serde(with = "null_as_empty")]
     pub topic: String,
     /// Readable, not writable.
     pub archived: bool,
     /// How many unseen entries one agent turn is handed.
     pub ambient_max_entries: u32,
-    /// `team` or `""`.
+    /// `team`, or `""`, which is written as null.
+    #[serde(with = "null_as_empty")]
     pub well_known: String,
     /// The agent that answers a post which addresses no other agent.
     #[serde(with = "empty_as_none")]
@@ -406,6 +409,27 @@ mod tests {
             member_ids: Vec::new(),
             agent_ids: Vec::new(),
         }
+    }
+
+    #[test]
+    fn texts_that_say_nothing_are_null_and_are_read_as_they_were_stored_before() {
+        let id = "0192f0c1-2d3e-7abc-8def-0123456789ab";
+        let stored = serde_json::json!({
+            "id": id, "kind": "dm", "slug": "", "title": "Ada", "topic": "", "archived": false,
+            "ambientMaxEntries": 30, "wellKnown": "", "fallbackSeatAuthorId": "",
+            "turnLimitsEnabled": true, "maxAgentDepth": 30, "maxTurnsPerAgentPerCascade": 10,
+            "maxAutoTurnsPerHour": 1000, "createdAt": "2026-09-21T14:13:20.000Z",
+            "lastActivityAt": "2026-09-21T14:13:20.000Z", "bridge": null,
+            "limitOverrides": {"turnLimitsEnabled": null, "maxAgentDepth": null,
+                "maxTurnsPerAgentPerCascade": null, "maxAutoTurnsPerHour": null},
+        });
+        let mut expected = stored.clone();
+        let room: Room = serde_json::from_value(stored).unwrap();
+        for member in ["slug", "topic", "wellKnown"] {
+            expected[member] = serde_json::Value::Null;
+        }
+        assert_eq!(serde_json::to_value(&room).unwrap(), expected);
+        assert_eq!(serde_json::from_value::<Room>(expected).unwrap(), room);
     }
 
     #[test]

@@ -13,6 +13,9 @@ use guildhall_world::{
     directories,
 };
 
+/// Which of the things in a folder are listed.
+pub use guildhall_world::directories::Listed;
+
 use crate::{Hall, repeats::Once, sight};
 
 impl Hall {
@@ -27,11 +30,11 @@ impl Hall {
         &self,
         by: &AnyCaller,
         path: Option<String>,
-        is_hidden_shown: bool,
+        listed: Listed,
     ) -> Result<Directory> {
         let reach = self.directory_reach(*by.caller()).await?;
         self.with_files(move |confined, _| {
-            directories::list(confined, &reach, path.as_deref(), is_hidden_shown)
+            directories::list(confined, &reach, path.as_deref(), listed)
         })
         .await
     }

@@ -43,17 +43,27 @@ impl<const MAX: usize, const VALUES: usize, S: Sync> FromRequest<S> for Unread<M
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        let bytes = json_bytes_of(request, MAX).await?;
-        if bytes.len() <= BODY_BYTES_MAX {
-            return json_of(&bytes, VALUES).map(Self);
-        }
-        // Others wait for this thread meanwhile.
-        let json = tokio::task::spawn_blocking(move || json_of(&bytes, VALUES)).await;
-        json.map_err(|_| internal())?.map(Self)
+        Self::reading(request, |_| ()).await.map(|(body, ())| body)
     }
 }
 
 impl<const MAX: usize, const VALUES: usize> Unread<MAX, VALUES> {
+    /// Reads a body, with what `look` makes of its bytes.
+    pub(crate) async fn reading<T: Send + 'static>(
+        request: Request,
+        look: impl FnOnce(&[u8]) -> T + Send + 'static,
+    ) -> Result<(Self, T), ApiError> {
+        let bytes = json_bytes_of(request, MAX).await?;
+        let is_short = bytes.len() <= BODY_BYTES_MAX;
+        let read = move || json_of(&bytes, VALUES).map(|json| (Self(json), look(&bytes)));
+        if is_short {
+            return read();
+        }
+        // Others wait for this thread meanwhile.
+        let read = tokio::task::spawn_blocking(read).await;
+        read.map_err(|_| internal())?
+    }
+
     /// Whether the body is an object with this field, whatever it holds.
     pub fn holds(&self, field: &str) -> bool {
         self.0.0.get(field).is_some()

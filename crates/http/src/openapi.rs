@@ -23,6 +23,8 @@ use crate::routes;
         license(name = "MIT", identifier = "MIT"),
     ),
     components(schemas(ErrorEnvelope)),
+    // Its address ends in a part that the router writes in another way.
+    paths(crate::areas::served::get),
     tags(
         (name = "callers", description = "Who the server takes the caller for"),
         (name = "accounts", description = "Who has an account, in mode `login`"),
@@ -50,6 +52,7 @@ use crate::routes;
         (name = "files", description = "People's own files beneath the allowed folders"),
         (name = "interactions", description = "What agents ask people, and the decisions on it"),
         (name = "approvals", description = "What people must allow, and what became of it"),
+        (name = "workbench", description = "Folders and dev servers, shown to a browser"),
         (name = "browser", description = "The local browser of this computer"),
         (name = "settings", description = "What the owner can set"),
         (name = "operating", description = "Health, readiness, metrics, this document"),
@@ -63,6 +66,41 @@ const GENERAL: &str = "Any operation: 400 framing, 401 who is calling, 403 guard
     414, 415, 429, 431, 500, 503, 507; and what the operation's description names. The body is \
     the envelope, or application/problem+json for callers that prefer it; 304 of If-None-Match \
     has none.";
+
+/// Where an operation keeps what it answers beside the bodies that it lists; no client sees it.
+const BESIDE: &str = "x-beside";
+
+/// What stands under `default`: the general refusals, and what of the operation's own answers is
+/// not listed.
+fn others(beside: &[String]) -> Value {
+    let envelope = json!({ "$ref": "#/components/schemas/ErrorEnvelope" });
+    let waits = beside.iter().any(|told| told.starts_with("202"));
+    let schema = if waits {
+        json!({ "oneOf": [envelope, { "$ref": "#/components/schemas/ApprovalRequired" }] })
+    } else {
+        envelope
+    };
+    let description = if beside.is_empty() {
+        GENERAL.to_owned()
+    } else {
+        format!("{GENERAL} Of this operation: {}.", beside.join("; "))
+    };
+    json!({
+        "description": description,
+        "content": { "application/json": { "schema": schema } },
+    })
+}
+
+/// Takes off an operation what it answers beside the bodies that it lists.
+fn take_beside(operation: &mut Value) -> Vec<String> {
+    let taken = operation.as_object_mut().and_then(|it| it.remove(BESIDE));
+    let texts = taken.as_ref().and_then(Value::as_array).into_iter();
+    texts
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}
 
 /// The interface document; made when it is first asked for, so that no start waits for it.
 pub fn json() -> &'static Value {
@@ -81,22 +119,19 @@ fn generate() -> Value {
     let (_, document) = documented.split_for_parts();
     // A document of plain values always serializes.
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    let general = json!({
-        "description": GENERAL,
-        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ErrorEnvelope" } } },
-    });
     let schemas = document["components"]["schemas"].clone();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
     for (path, item) in paths.into_iter().flatten() {
         for (_, operation) in item.as_object_mut().into_iter().flatten() {
             parameters::bound(path, operation);
             require_body(operation, &schemas);
-            examples::add(operation, &schemas);
+            let beside = take_beside(operation);
+            examples::add(operation, &schemas, &beside);
             let responses = operation
                 .get_mut("responses")
                 .and_then(Value::as_object_mut);
             if let Some(responses) = responses {
-                responses.insert("default".to_owned(), general.clone());
+                responses.insert("default".to_owned(), others(&beside));
             }
         }
     }

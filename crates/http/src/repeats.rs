@@ -23,7 +23,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    body,
+    body::{self, Unread},
     errors::{ApiError, internal},
     state::State,
 };
@@ -200,6 +200,32 @@ impl<A: Ask> FromRequest<State> for Sent<A> {
         Ok(Self {
             ask,
             repeat: key.of(fingerprint)?,
+        })
+    }
+}
+
+/// The same, of at most `MAX` bytes, for a handler that reads the body's fields itself.
+pub struct SentUnread<const MAX: usize> {
+    /// The body.
+    pub body: Unread<MAX>,
+    /// Under which key.
+    pub repeat: Repeat,
+}
+
+impl<const MAX: usize> FromRequest<State> for SentUnread<MAX> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &State) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let key = Key::from_request_parts(&mut parts, state).await?;
+        let has_key = key.id.is_some();
+        let request = Request::from_parts(parts, body);
+        // Without a key nobody asks for the fingerprint of a body that may be large.
+        let look = move |bytes: &[u8]| has_key.then(|| Sha256::digest(bytes).into());
+        let (body, fingerprint) = Unread::reading(request, look).await?;
+        Ok(Self {
+            body,
+            repeat: key.of(fingerprint.unwrap_or_default())?,
         })
     }
 }

@@ -195,7 +195,8 @@ pub fn insert(tx: &mut Tx<'_>, document: &CanvasDocument, key: Option<&str>) -> 
             document.last_touched_at.as_millis(),
             &document.source_label,
             word_of(document.tree_kind, &TreeKind::WORDS),
-            stored(document.ahead_of_main),
+            // One more than was counted; 0 stands for what was not measured.
+            stored(document.ahead_of_main.map_or(0, |count| count + 1)),
             document.opened_at.as_millis(),
             document.last_active_at.as_millis(),
         ),
@@ -338,7 +339,7 @@ fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
         editing_by: lock.filter(|lock| lock.is_live(now)).map(|lock| lock.by),
         source_label: row.get(9)?,
         tree_kind: word(row, 10, &TreeKind::WORDS)?,
-        ahead_of_main: count(row, 11)?,
+        ahead_of_main: count(row, 11)?.checked_sub(1),
         opened_at: moment(row, 12)?,
         last_active_at: moment(row, 13)?,
         thread_root_entry_id: rows::maybe_id(row, 14, EntryId::from_bytes)?,

@@ -333,16 +333,20 @@ pub struct CanvasDocument {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub last_touched_at: Moment,
-    /// Who edits it now; `""` when nobody does.
-    pub editing_by: String,
+    /// Who edits it now; absent when nobody does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    pub editing_by: Option<AuthorId>,
     /// Which copy its file came from, such as "ada's copy"; `""` when there is nothing to say.
     pub source_label: String,
-    /// `room-main`, `worktree`, `agent-cwd` or `""`.
-    #[schema(value_type = String, example = "")]
+    /// `room-main`, `worktree` or `agent-cwd`; absent when it is none of these.
+    #[serde(skip_serializing_if = "canvas::TreeKind::is_none")]
+    #[schema(value_type = String, required = false, example = "worktree")]
     pub tree_kind: canvas::TreeKind,
-    /// Commits ahead of the main branch at opening; 0 when none or not measured.
-    #[schema(example = 0)]
-    pub ahead_of_main: u64,
+    /// Commits that a linked worktree was ahead of the main branch at opening; null when that was
+    /// not measured.
+    #[schema(required = true, example = 2)]
+    pub ahead_of_main: Option<u64>,
     /// When it was opened first.
     #[schema(value_type = String, format = DateTime)]
     pub opened_at: Moment,
@@ -372,7 +376,7 @@ impl From<canvas::CanvasDocument> for CanvasDocument {
             rev: document.rev,
             last_touched_by: document.last_touched_by,
             last_touched_at: document.last_touched_at,
-            editing_by: or_empty(document.editing_by),
+            editing_by: document.editing_by,
             source_label: document.source_label,
             tree_kind: document.tree_kind,
             ahead_of_main: document.ahead_of_main,

@@ -80,19 +80,22 @@ pub struct Room {
     pub id: RoomId,
     /// Channel or direct message.
     pub kind: RoomKind,
-    /// Unique among channels that are not archived; `""` for a direct message.
-    pub slug: String,
+    /// Unique among channels that are not archived; null for a direct message.
+    #[schema(required = true)]
+    pub slug: Option<String>,
     /// 1..200 characters.
     #[schema(example = "Team")]
     pub title: String,
-    /// At most 500 characters.
-    pub topic: String,
+    /// At most 500 characters; null when there is none.
+    #[schema(required = true)]
+    pub topic: Option<String>,
     /// Readable, not writable.
     pub archived: bool,
     /// How many unseen entries one agent turn is handed.
     pub ambient_max_entries: u32,
-    /// `team` or `""`.
-    pub well_known: String,
+    /// `team` or null.
+    #[schema(required = true)]
+    pub well_known: Option<String>,
     /// The agent that answers when no other was named; `""` when none.
     pub fallback_seat_author_id: String,
     /// In force here.
@@ -129,18 +132,23 @@ pub struct Room {
     pub viewer_has_posted: bool,
 }
 
+/// A text, null where it says nothing.
+fn or_null(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 impl From<rooms::RoomSeen> for Room {
     fn from(seen: rooms::RoomSeen) -> Self {
         let room = seen.room;
         Self {
             id: room.id,
             kind: room.kind.into(),
-            slug: room.slug,
+            slug: or_null(room.slug),
             title: room.title,
-            topic: room.topic,
+            topic: or_null(room.topic),
             archived: room.archived,
             ambient_max_entries: room.ambient_max_entries,
-            well_known: room.well_known,
+            well_known: or_null(room.well_known),
             fallback_seat_author_id: room
                 .fallback_seat_author_id
                 .map(|id| id.to_string())
@@ -322,9 +330,9 @@ pub struct ChangeRoom {
     /// 1..200 characters; renaming a channel changes its slug.
     #[schema(nullable = false)]
     pub title: Option<String>,
-    /// At most 500 characters.
-    #[schema(nullable = false)]
-    pub topic: Option<String>,
+    /// At most 500 characters; `""` or null clears.
+    #[schema(value_type = Option<String>)]
+    pub topic: Option<Option<String>>,
     /// Readable, not writable.
     #[schema(nullable = false)]
     pub archived: Option<bool>,
@@ -355,7 +363,7 @@ impl Ask for ChangeRoom {
     fn read(fields: &mut Fields) -> Self {
         Self {
             title: fields.maybe_text("title"),
-            topic: fields.maybe_text("topic"),
+            topic: fields.patch_text("topic"),
             archived: fields.maybe_flag("archived"),
             ambient_max_entries: fields.maybe_number("ambientMaxEntries"),
             fallback_seat_author_id: fields.patch_text("fallbackSeatAuthorId"),
@@ -372,7 +380,7 @@ impl From<ChangeRoom> for rooms::RoomPatch {
     fn from(ask: ChangeRoom) -> Self {
         Self {
             title: ask.title,
-            topic: ask.topic,
+            topic: ask.topic.map(Option::unwrap_or_default),
             archived: ask.archived,
             ambient_max_entries: ask.ambient_max_entries,
             fallback_seat_author_id: ask

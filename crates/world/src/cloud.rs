@@ -271,7 +271,7 @@ impl Service {
         if answer.status() == StatusCode::NOT_FOUND {
             return Ok(Page::Missing);
         }
-        if let Some(problem) = self.problem(&answer) {
+        if let Some(problem) = problem_in(&answer) {
             return Ok(Page::Problem(problem));
         }
         if answer.status().is_server_error() {
@@ -280,26 +280,6 @@ impl Service {
         let told: ToldPage = read(&answer)?;
         let url = self.url.acceptable(&told.url);
         url.map(Page::Url).ok_or(Unanswered::Invalid)
-    }
-
-    /// The problem that an answer is (RFC 9457), where it is one.
-    fn problem(&self, answer: &Response<Vec<u8>>) -> Option<Map<String, Value>> {
-        let media_type = answer.headers().get(CONTENT_TYPE)?.to_str().ok()?;
-        let is_problem = media_type.split(';').next()?.trim() == "application/problem+json";
-        let is_short = answer.body().len() <= CLOUD_PROBLEM_BYTES_MAX;
-        if answer.status().is_success() || !is_problem || !is_short {
-            return None;
-        }
-        let mut problem: Map<String, Value> = serde_json::from_slice(answer.body()).ok()?;
-        let action = problem.get("actionUrl");
-        let is_fit = |action: &Value| {
-            let text = action.as_str();
-            text.is_some_and(|text| self.url.acceptable(text).is_some())
-        };
-        if action.is_some_and(|action| !is_fit(action)) {
-            problem.remove("actionUrl");
-        }
-        Some(problem)
     }
 
     async fn post(
@@ -341,6 +321,18 @@ impl Service {
         let url = self.url.acceptable(text).ok_or(Unanswered::Invalid)?;
         Ok(url.to_string())
     }
+}
+
+/// The problem that an answer is (RFC 9457), where it is one, as it came: whoever shows it decides
+/// which of its addresses somebody may be sent to.
+fn problem_in(answer: &Response<Vec<u8>>) -> Option<Map<String, Value>> {
+    let media_type = answer.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    let is_problem = media_type.split(';').next()?.trim() == "application/problem+json";
+    let is_short = answer.body().len() <= CLOUD_PROBLEM_BYTES_MAX;
+    if answer.status().is_success() || !is_problem || !is_short {
+        return None;
+    }
+    serde_json::from_slice(answer.body()).ok()
 }
 
 /// What an answer of status 2xx says.

@@ -9,8 +9,16 @@ use guildhall_domain::{
 
 use crate::confined::{Confined, Entry, Folder, Kind, Links, Reach};
 
-/// The folder at `path` within `reach`, or the effective root itself; names that begin with `.`
-/// only with `is_hidden_shown`.
+/// Which of the things in a folder are listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Listed {
+    /// Names that begin with `.`, too.
+    pub is_hidden: bool,
+    /// Folders alone, and links to them.
+    pub is_directories_only: bool,
+}
+
+/// The folder at `path` within `reach`, or the effective root itself.
 ///
 /// A link counts as what it leads to when that lies in the effective root, else it is left out,
 /// as are devices, sockets and FIFOs.
@@ -23,7 +31,7 @@ pub fn list(
     confined: &Confined,
     reach: &Reach,
     path: Option<&str>,
-    is_hidden_shown: bool,
+    listed: Listed,
 ) -> Result<Directory> {
     let folder = match path {
         Some(path) => confined.open_folder(reach, path)?,
@@ -34,7 +42,7 @@ pub fn list(
     let mut first = First::new(most.min(limits::DIRECTORY_ENTRIES_MAX));
     let mut links = None;
     folder.each(|Entry { name, kind }| {
-        if name.starts_with('.') && !is_hidden_shown {
+        if name.starts_with('.') && !listed.is_hidden {
             return Ok(());
         }
         let kind = match kind {
@@ -43,8 +51,8 @@ pub fn list(
         };
         let is_directory = match kind {
             Some(Kind::Folder) => true,
-            Some(Kind::File) => false,
-            Some(Kind::Link | Kind::Other) | None => return Ok(()),
+            Some(Kind::File) if !listed.is_directories_only => false,
+            Some(Kind::File | Kind::Link | Kind::Other) | None => return Ok(()),
         };
         first.add(DirectoryEntry { name, is_directory });
         Ok(())

@@ -12,6 +12,13 @@ struct Ground {
     confined: Confined,
 }
 
+fn shown(is_hidden: bool) -> Listed {
+    Listed {
+        is_hidden,
+        is_directories_only: false,
+    }
+}
+
 impl Ground {
     /// A home with a data folder in it.
     fn new() -> Self {
@@ -32,7 +39,7 @@ impl Ground {
     }
 
     fn list(&self, path: &str, hidden: bool) -> Directory {
-        list(&self.confined, &Reach::Home, Some(path), hidden).unwrap()
+        list(&self.confined, &Reach::Home, Some(path), shown(hidden)).unwrap()
     }
 }
 
@@ -89,7 +96,7 @@ fn links_count_as_what_they_lead_to_and_what_is_no_file_or_folder_is_left_out() 
 fn a_listing_begins_at_home_which_has_no_parent_and_hides_dots_and_the_data_folder() {
     let ground = Ground::new();
     for (hidden, expected) in [(false, &["desk"][..]), (true, &[".config", "desk"])] {
-        let home = list(&ground.confined, &Reach::Home, None, hidden).unwrap();
+        let home = list(&ground.confined, &Reach::Home, None, shown(hidden)).unwrap();
         assert_eq!(names(&home), expected);
         assert_eq!((home.path, home.parent), (ground.at("home"), None));
     }

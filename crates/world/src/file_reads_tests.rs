@@ -357,7 +357,12 @@ fn what_a_listing_tells_is_bounded_however_long_its_paths_are() {
     assert!(tree.truncated);
     assert!(bytes.sum::<usize>() < limits::LISTING_BYTES_MAX + tree.entries.len() * 255);
     assert!(tree.entries.len() > 1_000);
-    let listed = crate::directories::list(&ground.confined, &Reach::Roots, folder.to_str(), false);
+    let listed = crate::directories::list(
+        &ground.confined,
+        &Reach::Roots,
+        folder.to_str(),
+        crate::directories::Listed::default(),
+    );
     let listed = listed.unwrap();
     assert!(listed.truncated && listed.entries.len() > 1_000);
 }

@@ -18,6 +18,7 @@ pub mod disk;
 pub mod enclosure;
 pub mod environment;
 pub mod file_reads;
+pub mod git;
 pub mod grants;
 pub mod host_key;
 pub mod ids;

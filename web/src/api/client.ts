@@ -133,7 +133,7 @@ export const api = {
   },
 
   rooms: {
-    list: () => reading(http.GET('/api/rooms', { params: { query: { includeArchived: 'true' } } })),
+    list: () => reading(http.GET('/api/rooms', { params: { query: { includeArchived: true } } })),
     one: (id: string) => reading(http.GET('/api/rooms/{id}', { params: { path: { id } } })),
     create: (body: Schemas['MakeRoom']) => changed(http.POST('/api/rooms', { body })),
     change: (id: string, body: Schemas['ChangeRoom']) =>

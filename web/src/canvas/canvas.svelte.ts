@@ -147,7 +147,7 @@ export class Canvas {
   }
 
   #noteEditor(before: CanvasDocument | undefined, { id, title, editingBy }: CanvasDocument, at: string | null): void {
-    if (editingBy === '') {
+    if (!editingBy) {
       this.#since.delete(id);
       if (this.waiting.delete(id)) toasts.say(`“${title}” is free to edit now.`);
     } else if (this.#since.get(id)?.by !== editingBy) {

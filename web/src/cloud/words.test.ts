@@ -60,7 +60,10 @@ test('a problem is shown with its words and code, and a link only where it has a
   expect(shownOf({ ok: false, problem: { ...problem, actionUrl: 'https://cloud.example/pay', actionLabel: 'Pay it' } })).toMatchObject({
     action: { href: 'https://cloud.example/pay', label: 'Pay it' },
   });
-  expect(shownOf({ ok: false, problem: { ...problem, actionUrl: 'javascript:alert(1)' } })).toMatchObject({ action: null });
+  for (const actionUrl of ['javascript:alert(1)', 'data:text/html,x', 'http://pay.example/', 'https://a:b@pay.example/', `https://pay.example/${'x'.repeat(4_096)}`, 5]) {
+    expect(shownOf({ ok: false, problem: { ...problem, actionUrl } })).toMatchObject({ action: null });
+  }
+  expect(shownOf({ ok: false, problem: { ...problem, actionUrl: 'http://127.0.0.1:9/pay' } })).toMatchObject({ action: { href: 'http://127.0.0.1:9/pay' } });
   expect(shownOf({ ok: false, problem: { detail: 'Only this.' } })).toMatchObject({ title: 'Only this.', detail: '' });
 });
 

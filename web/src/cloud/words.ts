@@ -99,7 +99,7 @@ export function shownOf(answer: BillingAnswer): Shown {
   const problem = answer.problem as Record<string, unknown>;
   const text = (name: string) => (typeof problem[name] === 'string' ? visible(problem[name]) : '');
   const [title, detail] = [text('title'), text('detail')];
-  const to = pageAddress(typeof problem.actionUrl === 'string' ? problem.actionUrl : null);
+  const to = actionAddress(problem.actionUrl);
   return {
     kind: 'no',
     title: title || detail || NO_PAGE,
@@ -108,6 +108,17 @@ export function shownOf(answer: BillingAnswer): Shown {
     facts: [...planFacts(text('requiredPlanDisplayName')), ...waitFacts(problem.retryAfterMs)],
     action: to === '' ? null : { href: to, label: text('actionLabel') || 'Open the page' },
   };
+}
+
+const ACTION_CHARS_MAX = 4_096;
+
+/** The address of a problem's action, where somebody may be sent there; the server hands on whatever the service wrote. */
+function actionAddress(address: unknown): string {
+  if (typeof address !== 'string' || address.length > ACTION_CHARS_MAX || !URL.canParse(address)) return '';
+  const { protocol, hostname, username, password, href } = new URL(address);
+  if (username !== '' || password !== '') return '';
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return protocol === 'https:' || (protocol === 'http:' && isHere) ? href : '';
 }
 
 const planFacts = (plan: string): string[] => (plan === '' ? [] : [`It needs the plan ${plan}.`]);

@@ -60,7 +60,7 @@ export function roomMenu(room: Room, edit: () => void): MenuItem[] {
   }
   if (!room.archived) items.push({ label: room.kind === 'channel' ? 'Name and topic' : 'Name', icon: 'edit', deed: edit });
   items.push({ label: 'Export as JSON lines', icon: 'download', href: exportPath(room.id) });
-  if (room.wellKnown === '') {
+  if (!room.wellKnown) {
     items.push({
       label: room.archived ? 'Restore' : 'Archive',
       icon: 'archive',

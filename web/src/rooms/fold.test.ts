@@ -9,7 +9,7 @@ const room = (more: Partial<Room> = {}): Room =>
   kind: 'channel',
   slug: 'team',
   title: '#team',
-  topic: '',
+  topic: null,
   archived: false,
   wellKnown: 'team',
   createdAt: 't0',

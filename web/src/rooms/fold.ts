@@ -88,7 +88,7 @@ export function byActivity(a: Room, b: Room): number {
 export function plainTitle(room: Room, meId: string): string {
   const names = (some: readonly AuthorSummary[]) => some.map(({ displayName }) => displayName).join(', ');
   if (room.participants && room.title === names(room.participants)) return names(othersIn(room, meId));
-  return room.title.replace(/^#/, '') || room.slug;
+  return room.title.replace(/^#/, '') || (room.slug ?? '');
 }
 
 /** The others in a direct message; oneself when nobody else is there. */

@@ -232,7 +232,10 @@ impl Way {
             Phase::Checking(wish) | Phase::Connecting(_, wish) if is_same_mode => {
                 let has_room = wish.tabs.len() < limits::BROWSER_TABS_MAX;
                 wish.tabs.extend(url.filter(|_| has_room));
-                if open.session.is_some() && open.session != self.to.session {
+                let is_other = open.session != self.to.session;
+                if open.session.is_none() {
+                    self.unshare(UnshareReason::Person);
+                } else if is_other {
                     wish.shares = true;
                     self.end_share(UnshareReason::Replaced);
                     self.to.session = open.session;
@@ -242,15 +245,15 @@ impl Way {
                 if let Some(url) = url {
                     self.effects.push(Effect::Open(vec![url]));
                 }
-                if open.session.is_some() {
-                    self.share(open.session, None)?;
-                }
+                self.share(open.session, None)?;
             }
             &mut Phase::Connected(connection) => {
                 let mut tabs = open.tabs;
                 tabs.extend(url);
-                let is_other = open.session.is_some() && open.session != self.to.session;
-                if is_other {
+                let is_other = open.session != self.to.session;
+                if open.session.is_none() {
+                    self.unshare(UnshareReason::Person);
+                } else if is_other {
                     self.end_share(UnshareReason::Replaced);
                     self.to.session = open.session;
                 }

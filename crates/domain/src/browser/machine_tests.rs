@@ -3,6 +3,9 @@
 use super::*;
 use crate::browser::Address;
 
+#[path = "machine_shares_tests.rs"]
+mod shares;
+
 const NOW: Moment = Moment::from_millis(7);
 
 fn connection(number: u8) -> ConnectionId {
@@ -175,7 +178,7 @@ fn who_opens_the_same_mode_meanwhile_joins() {
     ] {
         row(&from, open(Embedded, Some(5), url), stage, &[]);
         let (mut joined, _) = from.next(open(Embedded, Some(5), url), NOW).unwrap();
-        (joined, _) = joined.next(open(Embedded, None, url), NOW).unwrap();
+        (joined, _) = joined.next(open(Embedded, Some(5), url), NOW).unwrap();
         if joined.status() == Status::Disconnected {
             (joined, _) = joined.next(Event::Started(connection(1)), NOW).unwrap();
         }
@@ -303,8 +306,9 @@ fn a_person_closes_it_at_any_time() {
 fn opening_again_what_is_open_changes_nothing_but_what_it_names() {
     let expected = "embedded Connected Ready 100 1 5 -";
     let from = connected(Embedded, Some(5));
-    row(&from, open(Embedded, None, None), expected, &[]);
     row(&from, open(Embedded, Some(5), None), expected, &[]);
+    let alone = connected(Embedded, None);
+    row(&alone, open(Embedded, None, None), &shown(&alone), &[]);
     row(
         &from,
         open(Embedded, Some(6), Some("https://a")),
@@ -333,15 +337,15 @@ fn another_mode_closes_it_and_opens_its_tabs_again() {
             tabs: tabs.clone(),
         })
     };
-    // The share goes on, with its tab.
+    // The share of the same session goes on, with its tab.
     let from = connected(Embedded, Some(5));
     row(
         &from,
-        switch(None),
+        switch(Some(5)),
         "window Closing Idle 0 1 5 -",
         &[Effect::Close],
     );
-    let (from, _) = from.next(switch(None), NOW).unwrap();
+    let (from, _) = from.next(switch(Some(5)), NOW).unwrap();
     row(
         &from,
         Event::Ended(Some(0)),
@@ -385,31 +389,9 @@ fn another_mode_closes_it_and_opens_its_tabs_again() {
 }
 
 #[test]
-fn a_share_that_cannot_go_on_in_the_other_mode_ends() {
-    let mut from = connected(Embedded, Some(5));
-    for event in [open(Window, None, None), Event::Ended(Some(0))] {
-        (from, _) = from.next(event, NOW).unwrap();
-    }
-    row(
-        &from,
-        Event::CheckFailed(Failure::NoDisplay),
-        "window Failed Failed 0 0 0 NO_DISPLAY",
-        &[
-            Effect::Unshare,
-            tell(Told::Unshared(
-                session(5),
-                connection(1),
-                UnshareReason::Crashed,
-            )),
-            tell(Told::Failed(Failure::NoDisplay)),
-        ],
-    );
-}
-
-#[test]
 fn who_closes_while_the_mode_changes_gets_no_other_browser() {
     let from = connected(Embedded, Some(5));
-    let (from, _) = from.next(open(Window, None, None), NOW).unwrap();
+    let (from, _) = from.next(open(Window, Some(5), None), NOW).unwrap();
     let told = Told::Unshared(session(5), connection(1), UnshareReason::Closed);
     row(
         &from,

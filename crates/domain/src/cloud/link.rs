@@ -110,8 +110,7 @@ pub enum Aim {
     /// Somebody cancelled while a request was on its way: a key that it brings is kept, and
     /// no other is asked for.
     Settle,
-    /// Somebody unlinked, or cancelled after a request that was never answered: a key that
-    /// comes is given back. Nobody sees this flow any more.
+    /// Somebody unlinked: a key that comes is given back. Nobody sees this flow any more.
     GiveBack,
 }
 
@@ -214,6 +213,8 @@ pub enum Happening {
     Answered(Answer),
     /// Somebody cancels.
     Cancelled,
+    /// Who cancelled has waited for the request on its way for as long as they have to.
+    Abandoned,
     /// Somebody unlinks.
     Unlinked,
     /// The service said something of the key with this number.
@@ -289,6 +290,7 @@ impl Link {
             Happening::Asking => link.asking(),
             Happening::Answered(answer) => link.answered(answer, now),
             Happening::Cancelled => link.cancelled(),
+            Happening::Abandoned => link.abandoned(),
             Happening::Unlinked => link.unlinked(),
             Happening::Heartbeat(key, heard) => link.heard(key, heard, now),
             Happening::Restarted => link.restarted(now),
@@ -331,14 +333,15 @@ impl Link {
                 return vec![Effect::GiveBackNew];
             }
             (Answer::Key, Aim::Link | Aim::Settle) => return self.keep(flow.code.user_code),
-            (Answer::Again(polled), aim) => {
+            (Answer::Again(_), Aim::Settle) => self.forget_end(),
+            (Answer::Again(polled), aim @ (Aim::Link | Aim::GiveBack)) => {
                 flow.pace = flow.pace.after(polled);
                 flow.request = match polled {
                     Polled::Waiting | Polled::TooOften => Request::Settled,
                     Polled::Nobody(_) => Request::InDoubt,
                 };
                 self.flow = Some(flow);
-                if aim != Aim::Link {
+                if aim == Aim::GiveBack {
                     self.dismiss();
                 }
                 return self.looked(now);
@@ -346,18 +349,30 @@ impl Link {
             (Answer::Denied, Aim::Link) => self.ended(RelinkOutcome::Denied, Rest::Denied),
             (Answer::Over, Aim::Link) => self.ended(RelinkOutcome::Expired, Rest::Expired),
             (Answer::Failed, Aim::Link) => self.ended(RelinkOutcome::Failed, Rest::Idle),
-            (Answer::Denied | Answer::Over | Answer::Failed, Aim::Settle) => self.dismiss(),
+            (Answer::Denied | Answer::Over | Answer::Failed, Aim::Settle) => self.forget_end(),
             (Answer::Denied | Answer::Over | Answer::Failed, Aim::GiveBack) => {}
         }
         Vec::new()
     }
 
+    /// Nothing more is asked from here on; a request on its way alone may still bring a key.
     fn cancelled(&mut self) -> Vec<Effect> {
         match &mut self.flow {
-            Some(flow) if flow.is_asking() && flow.aim != Aim::GiveBack => {
+            // Somebody unlinked before, so that this is no flow that anybody sees.
+            Some(flow) if flow.aim == Aim::GiveBack => {}
+            Some(flow) if flow.is_asking() => {
                 flow.aim = Aim::Settle;
+                return Vec::new();
             }
-            _ => self.dismiss(),
+            _ => self.flow = None,
+        }
+        self.forget_end();
+        Vec::new()
+    }
+
+    fn abandoned(&mut self) -> Vec<Effect> {
+        if self.flow.take_if(|flow| flow.aim == Aim::Settle).is_some() {
+            self.forget_end();
         }
         Vec::new()
     }
@@ -397,13 +412,7 @@ impl Link {
         if let Some(flow) = self.flow.as_mut().filter(|flow| flow.is_asking()) {
             flow.request = Request::InDoubt;
         }
-        if self
-            .flow
-            .as_ref()
-            .is_some_and(|flow| flow.aim == Aim::Settle)
-        {
-            self.dismiss();
-        }
+        self.abandoned();
         self.looked(now)
     }
 
@@ -417,13 +426,18 @@ impl Link {
         Vec::new()
     }
 
-    /// Nobody wants the flow any more, nor the note of another one. Where a request may have
-    /// brought a key, the flow goes on unseen until that is known.
+    /// Nobody wants the flow any more. Where a request may have brought a key, the flow goes on
+    /// unseen until that is known.
     fn dismiss(&mut self) {
         self.flow.take_if(|flow| flow.request == Request::Settled);
         if let Some(flow) = &mut self.flow {
             flow.aim = Aim::GiveBack;
         }
+        self.forget_end();
+    }
+
+    /// Nobody needs to know any more how the last flow ended.
+    fn forget_end(&mut self) {
         self.rest = Rest::Idle;
         self.relink_outcome = None;
     }

@@ -111,11 +111,16 @@ fn a_cancel_between_requests_settles_at_once_and_one_within_waits_for_the_answer
                 (want, None),
                 "{answer:?}"
             );
-            // Where nobody answered, a key may have been issued: it is asked for to be given back.
-            let is_in_doubt = answer == Answer::Again(Polled::Nobody(None));
-            assert_eq!(link.flow.is_some(), is_in_doubt, "{answer:?}");
-            assert!(effects.is_empty(), "{answer:?}");
+            // Also where nobody answered nothing more is asked.
+            assert!(link.flow.is_none() && effects.is_empty(), "{answer:?}");
         }
+        for ended in [H::Abandoned, H::Restarted] {
+            let link = after(&settling, [ended]).0;
+            assert_eq!((link.state(), link.flow.is_none()), (want, true));
+        }
+        let unanswered = H::Answered(Answer::Again(Polled::Nobody(None)));
+        let doubtful = after(&link, [H::Asking, unanswered, H::Cancelled]).0;
+        assert_eq!((doubtful.state(), doubtful.flow.is_none()), (want, true));
     }
 }
 
@@ -243,6 +248,8 @@ struct World {
 enum Play {
     Start,
     Cancel,
+    /// Who cancelled waits no longer.
+    GiveUp,
     Unlink,
     Approve,
     Deny,
@@ -256,9 +263,10 @@ enum Play {
     HeartbeatRefused,
 }
 
-const PLAYS: [Play; 13] = [
+const PLAYS: [Play; 14] = [
     Play::Start,
     Play::Cancel,
+    Play::GiveUp,
     Play::Unlink,
     Play::Approve,
     Play::Deny,
@@ -304,6 +312,12 @@ impl World {
         }
     }
 
+    /// Whether somebody cancelled and waits for the request on its way.
+    fn is_settling(&self) -> bool {
+        let flow = self.link.flow.as_ref();
+        flow.is_some_and(|flow| flow.aim == Aim::Settle)
+    }
+
     /// What came back and was lost is adrift once nobody asks for it any more.
     fn drift(&mut self) {
         if self.packet.is_none() {
@@ -347,6 +361,13 @@ impl World {
                 world.happen(started());
             }
             Play::Cancel => world.happen(Happening::Cancelled),
+            Play::GiveUp => {
+                if !self.is_settling() {
+                    return None;
+                }
+                world.packet = None;
+                world.happen(Happening::Abandoned);
+            }
             Play::Unlink => world.happen(Happening::Unlinked),
             Play::Approve | Play::Deny => {
                 if !has_flow || self.word != Word::Undecided || self.is_late {
@@ -423,10 +444,11 @@ impl World {
             link.relink_outcome.is_none() || link.held.is_some(),
             "a note is about a key that is held"
         );
-        // Nothing but a new code and the end of its time leaves a key adrift.
+        // Nothing but a new code, a cancel and the end of its time leaves a key adrift.
         let adrift = |world: &Self| world.keys.iter().filter(|key| **key == Key::Adrift).count();
         if adrift(self) > adrift(before) {
-            let is_excused = self.is_late || play == Play::Start;
+            let is_given_up = play == Play::Cancel || before.is_settling();
+            let is_excused = self.is_late || play == Play::Start || is_given_up;
             assert!(is_excused, "{play:?} loses a key");
         }
         match play {

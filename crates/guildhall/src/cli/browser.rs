@@ -97,7 +97,7 @@ pub(crate) struct Open {
     /// In a window of its own, and not in the page
     #[arg(long)]
     window: bool,
-    /// The session a tab is shared with
+    /// The session a tab is shared with; without it no session shares one any more
     #[arg(long, value_name = "SESSION")]
     share: Option<String>,
     /// What to open

@@ -98,6 +98,20 @@ impl Desk {
         self.post_payload(target, payload, key).await
     }
 
+    /// Puts a whole, under a key with which the same command can be sent again.
+    ///
+    /// # Errors
+    /// [`Failure::Answered`] when the server says no.
+    pub(super) async fn put_once(
+        &self,
+        target: &Target,
+        body: &Value,
+        once: &Once,
+    ) -> Result<Answer, Failure> {
+        self.send_under(once.key(), Method::PUT, target, json(body))
+            .await
+    }
+
     /// Posts any body under `key`.
     ///
     /// # Errors
@@ -108,12 +122,22 @@ impl Desk {
         payload: Payload,
         key: String,
     ) -> Result<Answer, Failure> {
+        self.send_under(key, Method::POST, target, payload).await
+    }
+
+    async fn send_under(
+        &self,
+        key: String,
+        method: Method,
+        target: &Target,
+        payload: Payload,
+    ) -> Result<Answer, Failure> {
         let load = Load {
             payload,
             idempotency_key: Some(key.clone()),
             ..Load::default()
         };
-        let asked = self.client.ask(Method::POST, target.as_str(), load).await;
+        let asked = self.client.ask(method, target.as_str(), load).await;
         let answer = asked.map_err(|failure| match failure {
             Failure::CutOff(why) => Failure::CutOff(format!(
                 "{why} Send it again with --idempotency-key {key}: then it happens once."

@@ -40,6 +40,9 @@ pub(crate) struct List {
     /// List names that begin with a dot, too
     #[arg(long)]
     hidden: bool,
+    /// List folders only
+    #[arg(long)]
+    folders: bool,
 }
 
 /// A new folder.
@@ -86,7 +89,8 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     let folder = ask.folder.as_deref().map(absolute).transpose()?;
     let target = Target::new(DIRECTORY)
         .query("path", folder)
-        .query("showHidden", ask.hidden.then_some(true));
+        .query("showHidden", ask.hidden.then_some(true))
+        .query("directoriesOnly", ask.folders.then_some(true));
     let answer = desk.get(&target).await?;
     desk.output.show(&answer, &LIST)?;
     let listing: Value = answer.json()?;

@@ -44,6 +44,8 @@ pub(crate) struct Put {
     /// Save only while it is still the file of this identity
     #[arg(long, value_name = "IDENTITY", allow_hyphen_values = true)]
     expect_identity: Option<String>,
+    #[command(flatten)]
+    once: Once,
 }
 
 /// A checkbox.
@@ -89,7 +91,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
                 body["expectedIdentity"] = identity.into();
             }
             let target = Target::new("/api/files/content");
-            desk.put(&target, Some(&body)).await?
+            desk.put_once(&target, &body, &ask.once).await?
         }
         Verb::Check(ask) => {
             let (cwd, path) = ask.file.place()?;

@@ -173,6 +173,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     operation("listPorts", "preview ports"),
     operation("listPreviews", "preview list"),
     operation("closePreview", "preview close"),
+    operation("getServedFile", "preview read"),
     operation("probePort", "preview probe"),
     operation("revokeAddresses", "preview revoke"),
     operation("signAddress", "preview open"),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{
     bodies::absolute,
     desk::Desk,
+    downloads::Place,
     failures::Failure,
     output::{Cell, View},
     target::Target,
@@ -25,6 +26,11 @@ pub(crate) enum Verb {
         after_help = "Examples:\n  guildhall preview serve .\n  guildhall preview serve ~/site docs/start.html"
     )]
     Serve(Serve),
+    /// Reads a file of a folder that is shown, by its address
+    #[command(
+        after_help = "Example:\n  guildhall preview read \"$(guildhall preview serve ~/site index.html -q)\" --out page.html"
+    )]
+    Read(Read),
     /// Lists the dev servers that are shown
     #[command(after_help = "Example:\n  guildhall preview list")]
     List,
@@ -58,6 +64,18 @@ pub(crate) struct Serve {
     #[arg(default_value = "", hide_default_value = true)]
     file: String,
 }
+
+/// An address of a folder that is shown.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Read {
+    /// The address, as `preview serve` prints it
+    address: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Where the addresses of folders begin.
+const SERVED: &str = "/api/workbench/serve/";
 
 const SIGNED: View = View {
     list: None,
@@ -99,6 +117,18 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let cwd = absolute(&ask.folder)?;
             let body = json!({"kind": "serve", "cwd": cwd, "path": ask.file});
             sign(desk, &body).await
+        }
+        Verb::Read(ask) => {
+            let target = served(&ask.address)?;
+            let mut arriving = ask.place.begin()?;
+            let mut opened = desk.open(&target).await?;
+            while let Some(bytes) = opened.next().await? {
+                arriving.write(&bytes)?;
+            }
+            match arriving.keep()? {
+                Some(path) => desk.output.done(&format!("It is in {}.", path.display())),
+                None => Ok(()),
+            }
         }
         Verb::List => {
             let answer = desk.get(&workbench().then("previews")).await?;
@@ -149,6 +179,18 @@ async fn sign(desk: &Desk, body: &Value) -> Result<(), Failure> {
     let until = signed["expiresAt"].as_str().unwrap_or_default();
     desk.output.note(&format!("It counts until {until}."));
     Ok(())
+}
+
+/// What an address of a folder asks this server for.
+fn served(address: &str) -> Result<Target, Failure> {
+    let rest = address.trim().split_once(SERVED).map(|(_, rest)| rest);
+    let rest = rest.map(|rest| rest.split(['?', '#']).next().unwrap_or(rest));
+    let is_path =
+        |rest: &&str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_graphic());
+    let rest = rest.filter(is_path).ok_or_else(|| {
+        Failure::Usage("an address of a folder is what `preview serve` prints.".to_owned())
+    })?;
+    Ok(Target::new(&format!("{SERVED}{rest}")))
 }
 
 fn why_not(unavailable: Option<&str>) -> &'static str {

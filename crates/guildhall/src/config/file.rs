@@ -35,6 +35,7 @@ pub(super) struct ServerTable {
     pub(super) reserved_ports: Option<String>,
     allowed_hosts: Option<toml::Value>,
     allowed_origins: Option<toml::Value>,
+    public_url: Option<toml::Value>,
     trusted_proxies: Option<toml::Value>,
 }
 
@@ -155,6 +156,7 @@ impl ServerTable {
         named([
             ("allowedHosts", &self.allowed_hosts),
             ("allowedOrigins", &self.allowed_origins),
+            ("publicUrl", &self.public_url),
             ("trustedProxies", &self.trusted_proxies),
         ])
     }

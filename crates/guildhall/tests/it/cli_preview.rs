@@ -98,6 +98,9 @@ fn a_folder_and_a_dev_server_are_shown_from_the_terminal() {
     assert!(get(&url.stdout, "").ends_with("<h1>served</h1>"));
     let file = house.done(&["preview", "serve", &site, "app.js", "-q"]);
     assert!(get(&file, "").ends_with("export {}"));
+    assert_eq!(house.done(&["preview", "read", &file]), "export {}");
+    let elsewhere = house.run(&["preview", "read", "http://localhost/app.js"]);
+    assert_eq!(elsewhere.code, 2, "{elsewhere:?}");
 
     let dev = DevServer::of(Path::new(&site));
     let port = dev.port.to_string();

@@ -3,6 +3,8 @@
 mod locks;
 mod reloading;
 
+use std::path::Path;
+
 use guildhall_domain::{
     Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Gate},
@@ -23,6 +25,7 @@ use guildhall_store::{
     entries::NewPost,
     files, rooms, sessions,
 };
+use guildhall_world::git;
 
 pub(crate) use locks::{end_edits_of, start};
 pub use reloading::Reloaded;
@@ -109,6 +112,7 @@ impl Hall {
         let NewDocument { content, pinned } = ask;
         // A repeat is answered as before, whatever became of the file.
         let located = self.located(by, content, may).await;
+        let located = measured(located).await;
         let id = Self::new_id(DocumentId::from_bytes);
         self.store()
             .write(move |tx| {
@@ -425,7 +429,24 @@ fn source(by: &Caller, name: &str, tree: TreeKind) -> Source {
         TreeKind::None if by.agent().is_some() => (TreeKind::AgentCwd, format!("{name}'s folder")),
         TreeKind::RoomMain | TreeKind::AgentCwd | TreeKind::None => (tree, String::new()),
     };
-    Source { tree_kind, label }
+    Source {
+        tree_kind,
+        label,
+        ahead_of_main: None,
+    }
+}
+
+/// The same, with how far a linked working tree is ahead of the main branch.
+async fn measured(located: Result<Located>) -> Result<Located> {
+    let mut located = located?;
+    let folder = located
+        .content
+        .path()
+        .and_then(|path| Path::new(path).parent());
+    if let (TreeKind::Worktree, Some(folder)) = (located.source.tree_kind, folder) {
+        located.source.ahead_of_main = git::ahead_of_main(folder).await;
+    }
+    Ok(located)
 }
 
 /// Writes a changed document and tells of it; a lock that has expired goes with it, because

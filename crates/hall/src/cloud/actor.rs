@@ -17,6 +17,7 @@ use guildhall_domain::{
     device_grant,
     limits::cloud::{
         CLOUD_CHECK_REUSE_S, CLOUD_HEARTBEAT_CHANCE_PERCENT, CLOUD_HEARTBEAT_PERIOD_S,
+        CLOUD_REQUEST_WAIT_S,
     },
 };
 use guildhall_world::{
@@ -170,16 +171,21 @@ impl Actor {
         Ok(code)
     }
 
+    /// Asks nothing more; waits for a request that is on its way, as long as one may take, and
+    /// keeps a key that it brings.
     async fn cancel(&mut self, by: Caller) -> Result<()> {
         self.happen(Happening::Cancelled, With::Nothing, Some(by))
             .await?;
-        let is_settling = |link: &Link| {
-            let flow = link.flow.as_ref();
-            flow.is_some_and(|flow| flow.aim == Aim::Settle)
-        };
-        match is_settling(&self.link) {
-            true => self.settle().await,
-            false => Ok(()),
+        let flow = self.link.flow.as_ref();
+        if !flow.is_some_and(|flow| flow.aim == Aim::Settle) {
+            return Ok(());
+        }
+        let waited = self.after(Duration::from_secs(CLOUD_REQUEST_WAIT_S));
+        let mut polling = self.polling.take();
+        tokio::select! {
+            biased;
+            polled = done(&mut polling) => self.polled(polled).await,
+            () = waited => self.happen(Happening::Abandoned, With::Nothing, None).await,
         }
     }
 

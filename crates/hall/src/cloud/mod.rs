@@ -107,7 +107,8 @@ impl Hall {
     }
 
     /// Stops a flow that waits, or dismisses the note that one left. With a request on its way
-    /// this waits for its end, and a key that it brings is kept.
+    /// this waits for its end, at most 30 seconds, and a key that it brings by then is kept.
+    /// Nothing further is sent.
     ///
     /// # Errors
     /// Faults, and `Overloaded`.

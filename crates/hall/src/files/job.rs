@@ -69,6 +69,11 @@ impl Deed {
         }
     }
 
+    /// Whether it was said what the file is to hold before.
+    pub(super) fn has_baseline(&self) -> bool {
+        self.baseline().is_some()
+    }
+
     /// Bytes of the file that are looked at. One that is too large is never written, and its hash
     /// is told to a save that has a baseline alone.
     pub(super) fn looked_at_max(&self) -> u64 {

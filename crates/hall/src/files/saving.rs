@@ -32,7 +32,11 @@ use super::{
     job::{Deed, Job},
     text::TextFile,
 };
-use crate::{Hall, repeats::Once, sight};
+use crate::{
+    Hall,
+    repeats::{Once, Peek},
+    sight,
+};
 
 /// A file that is to be given other content.
 #[derive(Clone, Debug)]
@@ -104,11 +108,17 @@ impl Hall {
     /// [`Refusal::NotAFile`], [`Refusal::BinaryFile`], [`Refusal::NotUtf8`]; those of the gate;
     /// [`Refusal::FileIdentityChanged`], [`Refusal::DocumentFileMismatch`],
     /// [`Refusal::DocumentIncarnationChanged`], [`Refusal::FileConflict`]; faults of writing.
-    pub async fn save_file(&self, by: &AnyCaller, ask: SaveFile) -> Result<Saved> {
+    pub async fn save_file(
+        &self,
+        by: &AnyCaller,
+        ask: SaveFile,
+        once: Once<Saved>,
+    ) -> Result<Saved> {
         no_null(&ask.cwd, &ask.path)?;
         if ask.content.len() as u64 > limits::FILE_SIZE_MAX {
             return Err(Refusal::FileTooLarge.into());
         }
+        self.check_repeat(once.peek()).await?;
         let content = rules::digest(ask.content.as_bytes());
         let baseline = match &ask.document {
             Some(save) => Some(save.expected),
@@ -134,7 +144,7 @@ impl Hall {
                 document: ask.document.map(Box::new),
             },
         };
-        self.do_job(job).await
+        self.do_job(job, once).await
     }
 
     /// Sets one checkbox of a Markdown file; every other byte stays.
@@ -150,9 +160,7 @@ impl Hall {
         once: Once<Saved>,
     ) -> Result<Saved> {
         no_null(&ask.cwd, &ask.path)?;
-        let (before, now) = (once.peek(), self.now());
-        let answered = move |db: &Rx<'_>| before.check(db, now);
-        self.store().read(answered).await?;
+        self.check_repeat(once.peek()).await?;
         let request = rules::fingerprint(&[
             b"checkbox",
             ask.cwd.as_bytes(),
@@ -172,20 +180,31 @@ impl Hall {
                 checked: ask.checked,
             },
         };
-        let hall = self.clone();
-        let work = async move {
-            let saved = hall.do_job(job).await?;
-            let keep = move |tx: &mut Tx<'_>| once.run(tx, now, |_| Ok(saved));
-            hall.store().write(keep).await
-        };
-        let done = self.tasks().finish(work).await;
-        done.unwrap_or_else(|| Err(Fault::broken("setting a checkbox", "it panicked").into()))
+        self.do_job(job, once).await
+    }
+
+    /// Holds back what was done under its key before.
+    async fn check_repeat(&self, before: Peek) -> Result<()> {
+        let now = self.now();
+        let answered = move |db: &Rx<'_>| before.check(db, now);
+        self.store().read(answered).await?;
+        Ok(())
+    }
+
+    /// Keeps what came of a job that wrote nothing now.
+    async fn keep_answer(&self, once: Once<Saved>, saved: Saved) -> Result<Saved> {
+        if once.claim().is_none() {
+            return Ok(saved);
+        }
+        let now = self.now();
+        let keep = move |tx: &mut Tx<'_>| once.run(tx, now, |_| Ok(saved));
+        self.store().write(keep).await
     }
 
     /// Admits a job and carries it out, also when nobody waits for it any more.
-    async fn do_job(&self, job: Job) -> Result<Saved> {
+    async fn do_job(&self, job: Job, once: Once<Saved>) -> Result<Saved> {
         if let Some(saved) = self.replay_save(&job).await? {
-            return Ok(saved);
+            return self.keep_answer(once, saved).await;
         }
         let (reach, seen) = self.seen_at_admission(&job).await?;
         saving::at(Step::Admitted).map_err(failed)?;
@@ -194,7 +213,7 @@ impl Hall {
         let hall = self.clone();
         let work = async move {
             let _locked = locked;
-            hall.save_locked(job, &reach, &seen).await
+            hall.save_locked(job, &reach, &seen, once).await
         };
         let done = self.tasks().finish(work).await;
         done.unwrap_or_else(|| Err(Fault::broken("saving a file", "it panicked").into()))
@@ -297,19 +316,28 @@ impl Hall {
     }
 
     /// The rest, while the file's locks are held.
-    async fn save_locked(&self, job: Job, reach: &Reach, seen: &Admitted) -> Result<Saved> {
+    async fn save_locked(
+        &self,
+        job: Job,
+        reach: &Reach,
+        seen: &Admitted,
+        once: Once<Saved>,
+    ) -> Result<Saved> {
         self.settle_left_saves(&seen.path).await?;
         if let Some(saved) = self.replay_save(&job).await? {
-            return Ok(saved);
+            return self.keep_answer(once, saved).await;
         }
         let most = job.deed.looked_at_max();
         let opened = self.open_file(reach, &job, most).await?;
-        // Row 7, before it is asked which file it is.
-        if let Err(why @ (NoText::Binary | NoText::NotUtf8)) = &opened.file.text {
+        // Row 7, before it is asked which file it is; who said what the file is to hold hears that
+        // it holds something else.
+        if let Err(why @ (NoText::Binary | NoText::NotUtf8)) = &opened.file.text
+            && !job.deed.has_baseline()
+        {
             return Err(Refusal::from(*why).into());
         }
         let (opened, content) = match self.decide_save(&job, opened, seen).await? {
-            Decided::Left(saved) => return Ok(saved),
+            Decided::Left(saved) => return self.keep_answer(once, saved).await,
             Decided::Write(opened, content) => (opened, content),
         };
         let intent = job.intent(&opened, &content)?;
@@ -319,7 +347,7 @@ impl Hall {
             .write(move |tx| files::insert_intent(tx, &noted, now))
             .await?;
         match self.write_file(&intent, opened.file, content).await {
-            Ok(identity) => self.commit_save(intent, identity).await,
+            Ok(identity) => self.commit_save(intent, identity, once).await,
             Err(error) => {
                 // What is left of it is undone, or stays noted for the next start.
                 self.settle_left_saves(&intent.path).await?;
@@ -431,7 +459,12 @@ impl Hall {
     }
 
     /// Step 8.
-    async fn commit_save(&self, intent: Intent, identity: Identity) -> Result<Saved> {
+    async fn commit_save(
+        &self,
+        intent: Intent,
+        identity: Identity,
+        once: Once<Saved>,
+    ) -> Result<Saved> {
         let done = Done {
             intent,
             identity,
@@ -441,7 +474,7 @@ impl Hall {
         saving::at(Step::Saved).map_err(failed)?;
         let saved = self
             .store()
-            .write(move |tx| write_down(tx, &done, now))
+            .write(move |tx| once.run(tx, now, |tx| write_down(tx, &done, now)))
             .await?;
         saving::at(Step::Committed).map_err(failed)?;
         Ok(saved)

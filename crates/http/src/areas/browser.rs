@@ -56,10 +56,9 @@ pub async fn get(State(hall): State<Hall>, ByHere(by): ByHere) -> ApiResult<Json
     responses((status = 200, body = BrowserState),
         (status = 400, description = "VALIDATION_FAILED, URL_NOT_ALLOWED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_HERE_ONLY", body = ErrorEnvelope),
-        (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "BUSY, PROFILE_IN_USE", body = ErrorEnvelope),
         (status = 503, description = "BROWSER_DISABLED", body = ErrorEnvelope)),
-    extensions(("x-gate" = json!("owner here"))))]
+    extensions(("x-gate" = json!("owner here")), ("x-beside" = json!(["404 SESSION_NOT_FOUND"]))))]
 pub async fn open(
     State(hall): State<Hall>,
     ByHere(by): ByHere,

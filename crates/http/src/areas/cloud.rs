@@ -16,7 +16,7 @@ use guildhall_hall::Hall;
 use guildhall_wire::{
     cloud::{
         link::{CloudCheck, CloudCode, CloudLink, CloudStatus, Unlinked},
-        pages::{BillingAnswer, CloudOffers, OpenBilling},
+        pages::{BillingAnswer, CloudOffers, NoFields, OpenBilling},
     },
     errors::ErrorEnvelope,
 };
@@ -153,7 +153,10 @@ pub async fn open(
 ) -> ApiResult<Json<BillingAnswer>> {
     let sku_id = match page {
         BillingPage::Checkout => Some(sku(body.read()?)?),
-        BillingPage::Portal | BillingPage::Topup => None,
+        BillingPage::Portal | BillingPage::Topup => {
+            let NoFields = body.read()?;
+            None
+        }
     };
     Ok(Json(hall.open_billing(&by, page, sku_id).await?.into()))
 }

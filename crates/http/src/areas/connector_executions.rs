@@ -36,14 +36,15 @@ use crate::{
 #[utoipa::path(post, path = "/api/connectors/cli/executions", tag = "connectors", operation_id = "executeConnectorFromCli",
     request_body = ExecuteOperation,
     responses((status = 200, body = ConnectorExecution),
-        (status = 202, description = "A person must approve it first", body = ApprovalRequired),
-        (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
-        (status = 403, description = "OWNER_ONLY, CONNECTOR_GRANT_REQUIRED, APPROVAL_DENIED", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND, CONNECTOR_TARGET_NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "CONNECTOR_REVISION_MISMATCH, CONNECTOR_NOT_EXECUTABLE, CONNECTOR_AUTHORITY_CHANGED", body = ErrorEnvelope),
-        (status = 422, description = "CONNECTOR_ARGUMENTS_INVALID", body = ErrorEnvelope),
-        (status = 429, description = "TOO_MANY_APPROVALS", body = ErrorEnvelope)),
-    extensions(("x-gate" = json!("owner"))))]
+        (status = 409, description = "CONNECTOR_REVISION_MISMATCH, CONNECTOR_NOT_EXECUTABLE, CONNECTOR_AUTHORITY_CHANGED", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner")), ("x-beside" = json!([
+        "202 when a person must approve it first",
+        "400 VALIDATION_FAILED",
+        "403 OWNER_ONLY, CONNECTOR_GRANT_REQUIRED, APPROVAL_DENIED",
+        "422 CONNECTOR_ARGUMENTS_INVALID",
+        "429 TOO_MANY_APPROVALS",
+    ]))))]
 pub async fn from_cli(
     State(hall): State<Hall>,
     By(by): By<Owner>,

@@ -32,12 +32,13 @@ use crate::{
     request_body = Connect,
     responses((status = 201, body = AuthFlow),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
-        (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "PROVIDER_NOT_FOUND, TOOLKIT_NOT_FOUND", body = ErrorEnvelope),
-        (status = 409, description = "IDEMPOTENCY_CONFLICT", body = ErrorEnvelope),
-        (status = 422, description = "AUTHENTICATION_UNAVAILABLE", body = ErrorEnvelope),
-        (status = 429, description = "TOO_MANY_FLOWS", body = ErrorEnvelope)),
-    extensions(("x-gate" = json!("owner interactive"))))]
+        (status = 409, description = "IDEMPOTENCY_CONFLICT", body = ErrorEnvelope)),
+    extensions(("x-gate" = json!("owner interactive")), ("x-beside" = json!([
+        "403 OWNER_ONLY, INTERACTIVE_ONLY",
+        "422 AUTHENTICATION_UNAVAILABLE",
+        "429 TOO_MANY_FLOWS",
+    ]))))]
 pub async fn connect(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,

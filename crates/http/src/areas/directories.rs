@@ -6,7 +6,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use guildhall_hall::Hall;
+use guildhall_hall::{Hall, directories::Listed};
 use guildhall_wire::{
     directories::{Directory, DirectoryPath, MakeDirectory},
     errors::ErrorEnvelope,
@@ -23,14 +23,17 @@ use crate::{
 /// Which folder is asked for.
 pub struct ListDirectory {
     path: Option<String>,
-    show_hidden: bool,
+    listed: Listed,
 }
 
 impl FromQuery for ListDirectory {
     fn read(params: &mut Params) -> Self {
         Self {
             path: params.maybe_folder("path"),
-            show_hidden: params.flag("showHidden").unwrap_or(false),
+            listed: Listed {
+                is_hidden: params.flag("showHidden").unwrap_or(false),
+                is_directories_only: params.flag("directoriesOnly").unwrap_or(false),
+            },
         }
     }
 }
@@ -44,6 +47,7 @@ impl FromQuery for ListDirectory {
     params(
         ("path" = Option<String>, Query, description = "The folder, absolute or beginning with `~`; without it home, for an agent its own folder"),
         ("showHidden" = Option<bool>, Query, description = "Whether names that begin with `.` are listed"),
+        ("directoriesOnly" = Option<bool>, Query, description = "Whether files are left out"),
     ),
     responses((status = 200, body = Directory<'static>),
         (status = 400, description = "VALIDATION_FAILED, NULL_BYTE, INVALID_PATH, NOT_A_DIRECTORY", body = ErrorEnvelope),
@@ -55,7 +59,7 @@ pub async fn list(
     ByFiles(by): ByFiles,
     Query(ask): Query<ListDirectory>,
 ) -> ApiResult<Response> {
-    let directory = hall.directory(&by, ask.path, ask.show_hidden).await?;
+    let directory = hall.directory(&by, ask.path, ask.listed).await?;
     Ok(Looked(Directory::from(&directory)).into_response())
 }
 

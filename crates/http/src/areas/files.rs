@@ -14,13 +14,20 @@ use guildhall_wire::{
     files::{SaveFile, SavedFile, SetCheckbox},
 };
 
-use crate::{body::Unread, errors::ApiResult, gates::ByFiles, repeats::Sent};
+use crate::{
+    errors::ApiResult,
+    gates::ByFiles,
+    repeats::{Sent, SentUnread},
+};
 
 /// Gives a file that is there other content; none is made.
 ///
 /// With a baseline the save happens only while the file holds that; 409 brings what it holds, as
-/// `currentHash` and `currentContent` beside `code`.
+/// `currentHash` and `currentContent` beside `code`. The content is null where it is no text.
 /// Mode, owner, access list, extended attributes and hard links stay.
+///
+/// Sent again with the same `Idempotency-Key`, a save is answered as then and touches nothing,
+/// whatever the file holds by now.
 ///
 /// Refused as everywhere with `FILE_SAVE_FAILED` (500), with `FILE_GATE_FULL`, `FILE_GATE_TIMEOUT`
 /// or `SHUTTING_DOWN` (503), and with `STORAGE_FULL` (507).
@@ -38,7 +45,7 @@ use crate::{body::Unread, errors::ApiResult, gates::ByFiles, repeats::Sent};
 pub async fn save(
     State(hall): State<Hall>,
     ByFiles(by): ByFiles,
-    body: Unread<FILE_SAVE_BODY_MAX>,
+    SentUnread { body, repeat }: SentUnread<FILE_SAVE_BODY_MAX>,
 ) -> ApiResult<Json<SavedFile>> {
     // The one gate that hangs on a field comes before anything is said of the others.
     let owner = match body.holds("documentSave") {
@@ -46,7 +53,8 @@ pub async fn save(
         false => None,
     };
     let ask = asked(body.read()?, owner);
-    Ok(Json(shown(hall.save_file(&by, ask).await?)))
+    let once = repeat.answering(|saved: &Saved| (StatusCode::OK, shown(saved.clone())));
+    Ok(Json(shown(hall.save_file(&by, ask, once).await?)))
 }
 
 /// Sets one checkbox of a Markdown file; every other byte stays.

@@ -32,8 +32,8 @@ use crate::{
 };
 
 /// Lists an agent's tool servers in the order they were added.
-#[utoipa::path(get, path = "/api/agents/{id}/mcp-servers", tag = "mcp servers", operation_id = "listMcpServers",
-    params(("id" = String, Path, description = "The agent")),
+#[utoipa::path(get, path = "/api/agents/{agentId}/mcp-servers", tag = "mcp servers", operation_id = "listMcpServers",
+    params(("agentId" = String, Path, description = "The agent")),
     responses((status = 200, body = Vec<McpServer>),
         (status = 403, description = "AGENT_SELF_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND", body = ErrorEnvelope)),
@@ -48,8 +48,8 @@ pub async fn list(State(hall): State<Hall>, ByFor(by): ByFor) -> ApiResult<Read<
 /// address at its card, and sends the request again then; nothing is started or reached before.
 ///
 /// When the new server's connection has `authKind` `oauth2`, start its sign-in at once.
-#[utoipa::path(post, path = "/api/agents/{id}/mcp-servers", tag = "mcp servers", operation_id = "addMcpServer",
-    params(("id" = String, Path, description = "The agent")),
+#[utoipa::path(post, path = "/api/agents/{agentId}/mcp-servers", tag = "mcp servers", operation_id = "addMcpServer",
+    params(("agentId" = String, Path, description = "The agent")),
     request_body = AddMcpServer,
     responses((status = 200, body = Vec<McpServer>),
         (status = 202, description = "A person must approve it first", body = ApprovalRequired),
@@ -74,8 +74,8 @@ pub async fn add(
 }
 
 /// One tool server.
-#[utoipa::path(get, path = "/api/agents/{id}/mcp-servers/{name}", tag = "mcp servers", operation_id = "getMcpServer",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(get, path = "/api/agents/{agentId}/mcp-servers/{name}", tag = "mcp servers", operation_id = "getMcpServer",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     responses((status = 200, body = McpServer),
         (status = 403, description = "AGENT_SELF_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND, SERVER_NOT_FOUND", body = ErrorEnvelope)),
@@ -92,8 +92,8 @@ pub async fn get(
 ///
 /// Whoever asks, another connection needs a person's word at its card, and so does switching on
 /// what a person switched off.
-#[utoipa::path(patch, path = "/api/agents/{id}/mcp-servers/{name}", tag = "mcp servers", operation_id = "changeMcpServer",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(patch, path = "/api/agents/{agentId}/mcp-servers/{name}", tag = "mcp servers", operation_id = "changeMcpServer",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     request_body = ChangeMcpServer,
     responses((status = 200, body = Vec<McpServer>),
         (status = 202, description = "A person must approve it first", body = ApprovalRequired),
@@ -121,8 +121,8 @@ pub async fn change(
 
 /// Removes a tool server with its secrets; answers the servers that are left. An agent needs a
 /// person's word for it.
-#[utoipa::path(delete, path = "/api/agents/{id}/mcp-servers/{name}", tag = "mcp servers", operation_id = "removeMcpServer",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(delete, path = "/api/agents/{agentId}/mcp-servers/{name}", tag = "mcp servers", operation_id = "removeMcpServer",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     responses((status = 200, body = Vec<McpServer>),
         (status = 202, description = "A person must approve it first", body = ApprovalRequired),
         (status = 403, description = "AGENT_SELF_ONLY, APPROVAL_DENIED", body = ErrorEnvelope),
@@ -145,8 +145,8 @@ pub async fn remove(
 
 /// Switches a tool server on; answers all servers of the agent. One that a person switched off
 /// needs a person's word at its card, whoever asks.
-#[utoipa::path(post, path = "/api/agents/{id}/mcp-servers/{name}/enable", tag = "mcp servers", operation_id = "enableMcpServer",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(post, path = "/api/agents/{agentId}/mcp-servers/{name}/enable", tag = "mcp servers", operation_id = "enableMcpServer",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     responses((status = 200, body = Vec<McpServer>),
         (status = 202, description = "A person must approve it first", body = ApprovalRequired),
         (status = 403, description = "AGENT_SELF_ONLY, APPROVAL_DENIED", body = ErrorEnvelope),
@@ -169,8 +169,8 @@ pub async fn enable(
 }
 
 /// Switches a tool server off; answers all servers of the agent.
-#[utoipa::path(post, path = "/api/agents/{id}/mcp-servers/{name}/disable", tag = "mcp servers", operation_id = "disableMcpServer",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(post, path = "/api/agents/{agentId}/mcp-servers/{name}/disable", tag = "mcp servers", operation_id = "disableMcpServer",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     responses((status = 200, body = Vec<McpServer>),
         (status = 403, description = "AGENT_SELF_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND, SERVER_NOT_FOUND", body = ErrorEnvelope)),
@@ -193,8 +193,8 @@ pub async fn disable(
 /// Reaches a tool server and lists its tools. A test that fails says why, with status 200.
 ///
 /// A server that is switched off, or is not what was approved, is not reached at all.
-#[utoipa::path(post, path = "/api/agents/{id}/mcp-servers/{name}/test", tag = "mcp servers", operation_id = "testMcpServer",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(post, path = "/api/agents/{agentId}/mcp-servers/{name}/test", tag = "mcp servers", operation_id = "testMcpServer",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     responses((status = 200, body = TestedMcpServer),
         (status = 403, description = "AGENT_SELF_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND, SERVER_NOT_FOUND", body = ErrorEnvelope)),
@@ -212,8 +212,8 @@ pub async fn test(
 }
 
 /// Lists the tool servers that the `.mcp.json` of the agent's folder names.
-#[utoipa::path(get, path = "/api/agents/{id}/mcp-discovered", tag = "mcp servers", operation_id = "listDiscoveredMcpServers",
-    params(("id" = String, Path, description = "The agent")),
+#[utoipa::path(get, path = "/api/agents/{agentId}/mcp-discovered", tag = "mcp servers", operation_id = "listDiscoveredMcpServers",
+    params(("agentId" = String, Path, description = "The agent")),
     responses((status = 200, body = DiscoveredMcpServers),
         (status = 403, description = "AGENT_SELF_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND", body = ErrorEnvelope)),
@@ -241,8 +241,8 @@ pub async fn discovered(
 
 /// Adds a tool server that the `.mcp.json` of the agent's folder names; answers all servers of
 /// the agent, the new one last. It needs a person's word at its card, whoever asks.
-#[utoipa::path(post, path = "/api/agents/{id}/mcp-import", tag = "mcp servers", operation_id = "importMcpServer",
-    params(("id" = String, Path, description = "The agent")),
+#[utoipa::path(post, path = "/api/agents/{agentId}/mcp-import", tag = "mcp servers", operation_id = "importMcpServer",
+    params(("agentId" = String, Path, description = "The agent")),
     request_body = ImportMcpServer,
     responses((status = 200, body = Vec<McpServer>),
         (status = 202, description = "A person must approve it first", body = ApprovalRequired),

@@ -29,8 +29,8 @@ use crate::{
 
 /// Starts a sign-in with a tool server. Nothing leaves this computer before the owner has opened
 /// the link and followed it; a sign-in that counts already is checked and stays.
-#[utoipa::path(post, path = "/api/agents/{id}/mcp-servers/{name}/signin", tag = "mcp servers", operation_id = "startMcpSignin",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(post, path = "/api/agents/{agentId}/mcp-servers/{name}/signin", tag = "mcp servers", operation_id = "startMcpSignin",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     request_body = StartMcpSignin,
     responses((status = 200, body = StartedMcpSignin),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
@@ -58,8 +58,8 @@ pub async fn start(
 
 /// How a sign-in with a tool server stands. For the name, `~` stands for whichever server the
 /// sign-in is for.
-#[utoipa::path(get, path = "/api/agents/{id}/mcp-servers/{name}/signin/{flowId}", tag = "mcp servers", operation_id = "getMcpSignin",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server"),
+#[utoipa::path(get, path = "/api/agents/{agentId}/mcp-servers/{name}/signin/{flowId}", tag = "mcp servers", operation_id = "getMcpSignin",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server"),
         ("flowId" = String, Path, description = "The sign-in")),
     responses((status = 200, body = McpSignin),
         (status = 403, description = "AGENT_SELF_ONLY", body = ErrorEnvelope),
@@ -75,8 +75,8 @@ pub async fn get(
 }
 
 /// Signs out of a tool server: its tokens are forgotten here, then given back there.
-#[utoipa::path(delete, path = "/api/agents/{id}/mcp-servers/{name}/signin", tag = "mcp servers", operation_id = "signOutOfMcpServer",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(delete, path = "/api/agents/{agentId}/mcp-servers/{name}/signin", tag = "mcp servers", operation_id = "signOutOfMcpServer",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     responses((status = 200, body = SignedOutOfMcp),
         (status = 403, description = "AGENT_SELF_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND, SERVER_NOT_FOUND", body = ErrorEnvelope)),
@@ -92,8 +92,8 @@ pub async fn sign_out(
 
 /// Saves the client that the owner registered at a tool server's sign-in page; the stored sign-in
 /// and open ones are dropped.
-#[utoipa::path(put, path = "/api/agents/{id}/mcp-servers/{name}/client", tag = "mcp servers", operation_id = "setMcpClient",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(put, path = "/api/agents/{agentId}/mcp-servers/{name}/client", tag = "mcp servers", operation_id = "setMcpClient",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     request_body = SetMcpClient,
     responses((status = 200, body = SavedMcpClient),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
@@ -112,8 +112,8 @@ pub async fn set_client(
 }
 
 /// Forgets the client of a tool server, with its sign-in.
-#[utoipa::path(delete, path = "/api/agents/{id}/mcp-servers/{name}/client", tag = "mcp servers", operation_id = "removeMcpClient",
-    params(("id" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
+#[utoipa::path(delete, path = "/api/agents/{agentId}/mcp-servers/{name}/client", tag = "mcp servers", operation_id = "removeMcpClient",
+    params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
     responses((status = 204),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND, SERVER_NOT_FOUND", body = ErrorEnvelope)),

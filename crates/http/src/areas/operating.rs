@@ -21,12 +21,15 @@ use crate::{
     state::State as DoorState,
 };
 
+/// What is true now is kept by nobody on the way.
+const UNSTORED: [(header::HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
+
 /// Says that the listener runs.
 #[utoipa::path(get, path = "/healthz", tag = "operating", operation_id = "alive",
     responses((status = 200, body = Alive)),
     extensions(("x-gate" = json!("open"))))]
-pub async fn alive() -> Json<Alive> {
-    Json(Alive { status: "ok" })
+pub async fn alive() -> impl IntoResponse {
+    (UNSTORED, Json(Alive { status: "ok" }))
 }
 
 /// Says whether the server can work; what hinders it is told to the owner alone.
@@ -36,7 +39,7 @@ pub async fn alive() -> Json<Alive> {
 pub async fn ready(
     State(state): State<DoorState>,
     owner: Result<By<Owner>, ApiError>,
-) -> (StatusCode, Json<Ready>) {
+) -> impl IntoResponse {
     let hall = &state.hall;
     let store = hall.store_answers().await.map_err(|error| match error {
         Error::Fault(fault) if fault.kind == FaultKind::StoreDamaged => format!(
@@ -88,7 +91,7 @@ pub async fn ready(
         Readiness::Ready => StatusCode::OK,
         Readiness::Draining | Readiness::Degraded => StatusCode::SERVICE_UNAVAILABLE,
     };
-    (code, Json(Ready { status, checks }))
+    (code, UNSTORED, Json(Ready { status, checks }))
 }
 
 /// Says what this server is.

@@ -54,7 +54,7 @@ impl FromQuery for ListRooms {
 #[utoipa::path(get, path = "/api/rooms", tag = "rooms", operation_id = "listRooms",
     params(
         ("kind" = inline(Option<RoomKindWord>), Query, description = "Only rooms of this kind"),
-        ("includeArchived" = Option<String>, Query, description = "`true`, `false`, `1`, `0` or `null`; false"),
+        ("includeArchived" = Option<bool>, Query, description = "`true`, `false`, `1`, `0` or `null`; false"),
     ),
     responses((status = 200, body = Rooms),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),

@@ -11,6 +11,7 @@ use guildhall_hall::{
     Hall,
     workbench::served::{Served, ServedFile},
 };
+use guildhall_wire::errors::ErrorEnvelope;
 
 use crate::{
     errors::{ApiResult, internal},
@@ -19,8 +20,40 @@ use crate::{
 
 const SERVICE_WORKER: HeaderName = HeaderName::from_static("service-worker");
 
-/// `GET /api/workbench/serve/{token}/{splat}`: a file of the folder, its page for the folder
-/// itself, or where the folder is.
+/// A file of a folder that was signed for, for whoever has its address.
+///
+/// A folder is asked for with a slash at its end and answers its `index.html`. No answer lists what
+/// lies in a folder. Pages run in a sandbox, in an origin of their own, without cookies.
+#[utoipa::path(get, path = "/api/workbench/serve/{token}/{splat}", tag = "workbench", operation_id = "getServedFile",
+    params(
+        ("token" = String, Path, description = "The token of the address that was signed"),
+        ("splat" = String, Path, description = "The file, relative to the folder; it may hold slashes"),
+        ("Range" = Option<String>, Header, description = "One range of bytes"),
+        ("If-Range" = Option<String>, Header, description = "The entity tag the range belongs to"),
+        ("If-None-Match" = Option<String>, Header, description = "Entity tags the client holds"),
+    ),
+    responses((status = 200, description = "The file", body = Vec<u8>, content_type = "application/octet-stream", headers(
+            ("Content-Type" = String, description = "The type that the end of its name tells"),
+            ("Content-Length" = u64, description = "Bytes of the file"),
+            ("Accept-Ranges" = String, description = "`bytes`"),
+            ("ETag" = String, description = "Strong; it changes with the file"),
+            ("Cache-Control" = String, description = "`private, no-cache`"),
+            ("Content-Security-Policy" = String, description = "The sandbox, and who may frame it"),
+            ("Access-Control-Allow-Origin" = String, description = "`*`: the page's own origin is opaque"))),
+        (status = 206, description = "A part of the file", body = Vec<u8>, content_type = "application/octet-stream", headers(
+            ("Content-Range" = String, description = "Which part, and of how many bytes"),
+            ("ETag" = String, description = "Strong; it changes with the file"))),
+        (status = 304, description = "The client has it", headers(
+            ("ETag" = String, description = "Strong; it changes with the file"))),
+        (status = 308, description = "A folder that was asked for without the slash", headers(
+            ("Location" = String, description = "The same with the slash"))),
+        (status = 400, description = "NULL_BYTE, INVALID_PATH", body = ErrorEnvelope),
+        (status = 401, description = "TOKEN_EXPIRED", body = ErrorEnvelope),
+        (status = 403, description = "BAD_TOKEN, WRONG_SCOPE, OUTSIDE_BOUNDARY, PERMISSION_DENIED, SERVICE_WORKER_REFUSED", body = ErrorEnvelope),
+        (status = 404, description = "NOT_FOUND", body = ErrorEnvelope),
+        (status = 416, description = "RANGE_NOT_SATISFIABLE", body = ErrorEnvelope, headers(
+            ("Content-Range" = String, description = "Of how many bytes the file is")))),
+    extensions(("x-gate" = json!("url-token"))))]
 pub async fn get(
     State(hall): State<Hall>,
     method: Method,

@@ -128,9 +128,9 @@ const fn body(name: &'static str) -> Argument {
 
 const ROOM: Argument = path("roomId", "id");
 /// Where what is an agent's own stands.
-pub(super) const OWN: &str = "/api/agents/{id}/";
-const SERVERS: &str = "/api/agents/{id}/mcp-servers";
-const SERVER: &str = "/api/agents/{id}/mcp-servers/{name}";
+pub(super) const OWN: &str = "/api/agents/{agentId}/";
+const SERVERS: &str = "/api/agents/{agentId}/mcp-servers";
+const SERVER: &str = "/api/agents/{agentId}/mcp-servers/{name}";
 const NAME: Argument = path("name", "name");
 const TOKEN: Argument = Argument {
     name: "approvalToken",
@@ -335,7 +335,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
         about: "Connects to one of your tool servers and lists its tools; what went wrong is in \
             the answer.",
         tier: Tier::Act,
-        twin: post("/api/agents/{id}/mcp-servers/{name}/test"),
+        twin: post("/api/agents/{agentId}/mcp-servers/{name}/test"),
         arguments: &[NAME],
     },
     ToolRow {
@@ -345,7 +345,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
             `oauth2`. Nothing is sent yet: the owner is shown the link, opens it in a browser and \
             signs in there; you cannot. Its tools are there on your next turn.",
         tier: Tier::Act,
-        twin: post("/api/agents/{id}/mcp-servers/{name}/signin"),
+        twin: post("/api/agents/{agentId}/mcp-servers/{name}/signin"),
         arguments: &[NAME],
     },
     ToolRow {
@@ -353,7 +353,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
         title: "Look at a sign-in",
         about: "Says whether the owner has finished a sign-in that you asked for.",
         tier: Tier::Act,
-        twin: get("/api/agents/{id}/mcp-servers/{name}/signin/{flowId}"),
+        twin: get("/api/agents/{agentId}/mcp-servers/{name}/signin/{flowId}"),
         arguments: &[
             Argument {
                 name: "",

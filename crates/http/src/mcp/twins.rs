@@ -53,7 +53,7 @@ pub(super) fn request(
     } = filled(tool, arguments)?;
     let own = asked.extensions.get::<Calling>().ok_or_else(internal)?;
     let target = match target.strip_prefix(OWN) {
-        Some(rest) => format!("{}{rest}", OWN.replace("{id}", &own.0.to_string())),
+        Some(rest) => format!("{}{rest}", OWN.replace("{agentId}", &own.0.to_string())),
         None => target,
     };
     if target.len() > TARGET_BYTES_MAX {

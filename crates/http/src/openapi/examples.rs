@@ -13,7 +13,7 @@ const ID: &str = "01a1fe26-ce7a-77e6-9c51-69b26c991bbe";
 const TIME: &str = "2026-11-21T03:37:32.114Z";
 
 /// Gives every JSON body of an operation an example, and the operation its codes.
-pub(super) fn add(operation: &mut Value, schemas: &Value) {
+pub(super) fn add(operation: &mut Value, schemas: &Value, beside: &[String]) {
     let mut codes: Vec<String> = Vec::new();
     if let Some(body) = operation.get_mut("requestBody") {
         add_to_content(body, schemas);
@@ -25,10 +25,13 @@ pub(super) fn add(operation: &mut Value, schemas: &Value) {
         if status.starts_with('2') {
             add_to_content(response, schemas);
         } else if status != "default" {
-            codes.extend(codes_in(&response["description"]).map(str::to_owned));
+            codes.extend(codes_in(text_of(&response["description"])).map(str::to_owned));
         }
     }
-    codes.extend(codes_in(&operation["description"]).map(str::to_owned));
+    for told in beside {
+        codes.extend(codes_in(told).map(str::to_owned));
+    }
+    codes.extend(codes_in(text_of(&operation["description"])).map(str::to_owned));
     if let Some(operation) = operation.as_object_mut() {
         operation.insert("x-codes".to_owned(), codes.into());
     }
@@ -45,11 +48,13 @@ fn add_to_content(holder: &mut Value, schemas: &Value) {
     }
 }
 
-/// The codes that a description names.
-fn codes_in(description: &Value) -> impl Iterator<Item = &str> {
-    let words = description.as_str().unwrap_or_default();
-    words
-        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+fn text_of(description: &Value) -> &str {
+    description.as_str().unwrap_or_default()
+}
+
+/// The codes that a text names.
+fn codes_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .filter(|word| catalogue::is_code(word))
 }
 
@@ -148,7 +153,7 @@ mod tests {
             is_shouted && word.trim_matches('_').contains('_')
         });
         for word in shouted {
-            assert_eq!(codes_in(&json!(word)).next(), Some(word));
+            assert_eq!(codes_in(word).next(), Some(word));
         }
     }
 

@@ -15,7 +15,7 @@ const TABLE: &str = include_str!("../authority.tsv");
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
 /// Routes beside the interface, which are no operations of it: pages, and the endpoint whose
 /// messages describe themselves.
-const BESIDE: [(&str, &str, &str); 14] = [
+const BESIDE: [(&str, &str, &str); 13] = [
     ("GET", "/", "open"),
     ("GET", "/assets/{path}", "open"),
     ("GET", "/docs", "open"),
@@ -29,7 +29,6 @@ const BESIDE: [(&str, &str, &str); 14] = [
     ("GET", "/api/auth/open/{token}", "url-token"),
     ("GET", "/api/local-browser/stream", "owner here"),
     ("GET", "/api/workbench/serve/{token}", "url-token"),
-    ("GET", "/api/workbench/serve/{token}/{path}", "url-token"),
 ];
 
 /// The kinds of callers, in the order of the table's columns.
@@ -157,6 +156,7 @@ impl Things {
             path.replace_range(last..end, NOTHING);
         }
         path.replace("{id}", id)
+            .replace("{agentId}", self.ada.agent())
             .replace("{authorId}", self.ada.author())
             .replace("{entryId}", &self.entry)
             .replace("{rootEntryId}", &self.entry)
@@ -176,6 +176,7 @@ impl Things {
             .replace("{token}", "none")
             .replace("{code}", "NOT_FOUND")
             .replace("{path}", "none.js")
+            .replace("{splat}", "none.js")
     }
 
     /// What a caller is answered to a row, as the table writes it.

@@ -204,13 +204,16 @@ async fn who_edits_hinders_every_change_by_others_for_45_seconds_and_never_itsel
     );
 
     t.pass(1);
-    assert_eq!(owner.get(&path).await.ok(200)["editingBy"], "");
+    assert_eq!(owner.get(&path).await.ok(200)["editingBy"], Value::Null);
     assert_eq!(
         owner.get(&of(&room)).await.ok(200)["documents"][0]["editingBy"],
-        ""
+        Value::Null
     );
     for body in every_body() {
-        assert_eq!(owner.patch(&path, body).await.ok(200)["editingBy"], "");
+        assert_eq!(
+            owner.patch(&path, body).await.ok(200)["editingBy"],
+            Value::Null
+        );
     }
     edit(&owner, &room, &document, true).await.ok(200);
     ada.delete(&path).await.refused(409, "CANVAS_BEING_EDITED");

@@ -169,7 +169,47 @@ async fn a_cancel_waits_for_the_request_on_its_way_and_keeps_the_key_it_brings()
             json!([settled["state"], settled["relinkOutcome"]]),
             json!([state, null])
         );
+        if state == "idle" {
+            assert_eq!(t.awaited_s(), None, "nothing further is sent");
+            assert_eq!(cloud.asked("/oauth/token"), 1);
+        }
+        assert!(cloud.revoked().is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_cancel_waits_no_longer_than_a_request_may_take() {
+    let cloud = Cloud::start().await;
+    let t = TestHall::open_with(cloud.options()).await;
+    cloud.hold().await;
+    cloud.says(Word::Key);
+    begin(&t).await;
+    poll(&t).await;
+    until("a poll", || cloud.asked("/oauth/token") == 1).await;
+    let owner = t.owner();
+    let cancelling = owner.post("/api/cloud/link/cancel", json!({}));
+    let waiting = async {
+        until("the wait", || t.awaited_s() == Some(30)).await;
+        t.pass(30);
+    };
+    let (cancelled, ()) = tokio::join!(soon("the cancel", cancelling), waiting);
+    assert_eq!(cancelled.ok(200)["state"], "idle");
+    cloud.let_go();
+    assert_eq!(t.awaited_s(), None, "nothing further is sent");
+    assert_eq!(link(&t).await["state"], "idle");
+}
+
+#[tokio::test]
+async fn a_cancel_after_a_request_that_was_lost_sends_nothing_further() {
+    let cloud = Cloud::start().await;
+    let t = TestHall::open_with(cloud.options()).await;
+    cloud.says(Word::Broken);
+    begin(&t).await;
+    poll(&t).await;
+    until("the next poll", || t.awaited_s() == Some(2)).await;
+    assert_eq!(post(&t, "/api/cloud/link/cancel").await["state"], "idle");
+    assert_eq!(t.awaited_s(), None);
+    assert_eq!(cloud.asked("/oauth/token"), 1);
 }
 
 #[tokio::test]

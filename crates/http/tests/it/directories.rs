@@ -148,6 +148,30 @@ async fn outside_of_home_everything_is_refused_whether_it_is_there_or_not() {
 }
 
 #[tokio::test]
+async fn a_listing_can_be_asked_for_folders_only() {
+    let (t, home) = furnished().await;
+    symlink("desk", home.join("a-link")).unwrap();
+    symlink("Notes.md", home.join("b-link")).unwrap();
+    let owner = t.owner();
+    for (query, expected) in [
+        ("?directoriesOnly=true", &["a-link", "desk"][..]),
+        (
+            "?directoriesOnly=true&showHidden=true",
+            &[".config", "a-link", "desk"],
+        ),
+        (
+            "?directoriesOnly=false",
+            &["a-link", "desk", "b-link", "Notes.md"],
+        ),
+    ] {
+        assert_eq!(names(&owner, query).await, expected, "{query}");
+    }
+    let wrong = owner.get("/api/directory?directoriesOnly=folders").await;
+    let details = wrong.refused(400, "VALIDATION_FAILED");
+    assert_eq!(wrong_fields(&details), ["directoriesOnly"]);
+}
+
+#[tokio::test]
 async fn an_agent_looks_into_its_own_folder_wherever_that_lies() {
     let (t, home) = furnished().await;
     let ada = t.agent("ada").await;

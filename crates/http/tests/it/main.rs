@@ -109,6 +109,7 @@ mod settings;
 mod sign_in_place;
 mod sign_ins;
 mod signals;
+mod specification;
 mod streams;
 mod streams_at_rest;
 mod streams_limits;

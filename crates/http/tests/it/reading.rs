@@ -168,6 +168,10 @@ async fn health_and_readiness_say_what_runs_and_details_only_to_the_owner() {
         let ready = json!({"status": "ready", "checks": checks});
         assert_eq!(caller.get("/readyz").await.ok(200), ready);
     }
+    for path in ["/healthz", "/readyz"] {
+        let answer = t.stranger().get(path).await;
+        assert_eq!(answer.header("cache-control"), "no-store", "{path}");
+    }
     let health = t.stranger().get("/api/health").await.ok(200);
     let expected = json!({
         "name": "guildhall", "version": "0.0.0-test", "mode": "local", "setupRequired": false,

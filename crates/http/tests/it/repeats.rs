@@ -74,6 +74,33 @@ async fn every_post_that_changes_something_is_answered_again() {
 }
 
 #[tokio::test]
+async fn a_save_under_its_key_never_overwrites_what_somebody_wrote_after_it() {
+    let mut t = TestHall::open().await;
+    let folder = t.folder("desk");
+    let path = format!("{folder}/a.md");
+    std::fs::write(&path, "old").unwrap();
+    let ask = json!({"cwd": folder, "path": "a.md", "content": "ours"});
+    let put = async |t: &TestHall, body: &Value| {
+        let ask = t.owner().ask("PUT", "/api/files/content");
+        ask.header("idempotency-key", "k-1").json(body).send().await
+    };
+    let first = put(&t, &ask).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    std::fs::write(&path, "theirs").unwrap();
+    let rows = t.rows();
+    said_again(&first, &put(&t, &ask).await);
+    t.restart().await;
+    said_again(&first, &put(&t, &ask).await);
+    assert_eq!(t.rows(), rows);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs");
+    // The key stands for this save alone, and without one a save is another one.
+    let other = json!({"cwd": folder, "path": "a.md", "content": "other"});
+    put(&t, &other).await.refused(422, "IDEMPOTENCY_KEY_REUSED");
+    t.owner().put("/api/files/content", ask).await.ok(200);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "ours");
+}
+
+#[tokio::test]
 async fn a_checkbox_and_a_reload_are_answered_again_whatever_became_of_the_file() {
     let mut t = TestHall::open().await;
     let (room, folder) = (t.team().await, t.folder("desk"));

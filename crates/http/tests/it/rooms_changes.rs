@@ -17,6 +17,8 @@ async fn the_fields_asked_for_change_and_everybody_is_told_once() {
     let overrides = "limitOverrides";
     for (ask, changes) in [
         (json!({"topic": "t"}), vec![("/topic", json!("t"))]),
+        (json!({"topic": null}), vec![("/topic", Value::Null)]),
+        (json!({"topic": "t"}), vec![("/topic", json!("t"))]),
         (
             json!({"title": " New Name "}),
             vec![("/title", json!("New Name")), ("/slug", json!("new-name"))],
@@ -76,7 +78,7 @@ async fn the_fields_asked_for_change_and_everybody_is_told_once() {
         (json!({"archived": true}), vec![("/archived", json!(true))]),
         (
             json!({"archived": false, "topic": ""}),
-            vec![("/archived", json!(false)), ("/topic", json!(""))],
+            vec![("/archived", json!(false)), ("/topic", Value::Null)],
         ),
     ] {
         for (field, value) in changes {

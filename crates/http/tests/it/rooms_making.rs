@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::picking::{column, text};
 
 #[tokio::test]
-async fn a_new_room_has_every_field_and_no_text_is_null() {
+async fn a_new_room_has_every_field_and_null_where_there_is_none() {
     let t = TestHall::open().await;
     let owner = t.owner();
     let made = owner
@@ -22,7 +22,7 @@ async fn a_new_room_has_every_field_and_no_text_is_null() {
     let now = "2026-09-21T14:13:20.000Z";
     let expected = json!({
         "id": made["id"], "kind": "channel", "slug": "release-train", "title": "Release  Train!",
-        "topic": "", "archived": false, "ambientMaxEntries": 30, "wellKnown": "",
+        "topic": null, "archived": false, "ambientMaxEntries": 30, "wellKnown": null,
         "fallbackSeatAuthorId": "", "turnLimitsEnabled": true, "maxAgentDepth": 30,
         "maxTurnsPerAgentPerCascade": 10, "maxAutoTurnsPerHour": 1000,
         "limitOverrides": {"turnLimitsEnabled": null, "maxAgentDepth": null,
@@ -50,7 +50,7 @@ async fn a_direct_message_with_the_same_members_is_found_again() {
     let with_ada = json!({"kind": "dm", "memberIds": [ada.author()]});
     let made = owner.post("/api/rooms", with_ada.clone()).await.ok(201);
     let me = owner.get("/api/rooms/authors/me").await.ok(200);
-    assert_eq!((&made["slug"], &made["kind"]), (&json!(""), &json!("dm")));
+    assert_eq!((&made["slug"], &made["kind"]), (&Value::Null, &json!("dm")));
     assert_eq!(made["title"], format!("{}, ada", text(&me["displayName"])));
     let mut events = t.events();
     for again in [

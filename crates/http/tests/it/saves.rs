@@ -139,6 +139,22 @@ async fn bytes_are_saved_as_they_are_and_what_is_no_text_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_file_that_became_no_text_since_its_baseline_is_a_conflict_without_content() {
+    let desk = Desk::open("old").await;
+    for bytes in [&b"a\0b"[..], b"a\xff"] {
+        fs::write(desk.path(), bytes).unwrap();
+        for baseline in [
+            json!({"expectedHash": hash("old")}),
+            json!({"expectedContent": "old"}),
+        ] {
+            let [held, content] = conflict(&desk.save("new", baseline).await);
+            assert_eq!((held, content), (json!(hash(bytes)), Value::Null));
+        }
+        assert_eq!(fs::read(desk.path()).unwrap(), bytes);
+    }
+}
+
+#[tokio::test]
 async fn refusals_come_in_their_order_and_leave_everything_as_it_was() {
     let desk = Desk::open("old").await;
     let (t, owner) = (&desk.t, desk.t.owner());
@@ -247,7 +263,7 @@ async fn refusals_come_in_their_order_and_leave_everything_as_it_was() {
         (&owner, with(json!({"path": "fifo"})), 400, "NOT_A_FILE"),
         (
             &owner,
-            with(json!({"path": "bin", "expectedHash": hash("other")})),
+            with(json!({"path": "bin", "expectedHash": hash("\0")})),
             415,
             "BINARY_FILE",
         ),

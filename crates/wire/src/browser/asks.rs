@@ -18,7 +18,7 @@ pub struct OpenBrowser {
     /// `embedded` or `window`.
     #[schema(value_type = String, example = "embedded")]
     pub mode: Mode,
-    /// The chat a tab shall be shared with; without it no share changes.
+    /// The chat a tab shall be shared with; without it every share ends.
     #[schema(nullable = false, value_type = Option<String>, format = "uuid")]
     pub session_id: Option<SessionId>,
     /// What shall be opened, at most 2048 characters.

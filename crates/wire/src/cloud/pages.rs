@@ -22,7 +22,8 @@ pub struct CloudOffers {
 
 impl From<Option<rules::Offers>> for CloudOffers {
     fn from(offers: Option<rules::Offers>) -> Self {
-        let Some(offers) = offers else {
+        // What a service without offers counts in tells nobody anything.
+        let Some(offers) = offers.filter(|told| !told.offers.is_empty()) else {
             return Self::default();
         };
         let denomination = offers.denomination.map(|told| Denomination {
@@ -68,6 +69,16 @@ impl Ask for OpenBilling {
         Self {
             sku_id: fields.text("skuId"),
         }
+    }
+}
+
+/// The body of a page that takes no fields: whatever an object holds is ignored.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFields;
+
+impl Ask for NoFields {
+    fn read(_fields: &mut Fields) -> Self {
+        Self
     }
 }
 

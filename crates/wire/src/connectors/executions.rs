@@ -111,9 +111,9 @@ pub enum ExecutionResult {
         /// What it said.
         #[schema(required = true, value_type = Option<Object>)]
         data: Option<Value>,
-        /// Why it is left out.
-        #[schema(required = true)]
-        #[serde(rename = "dataOmitted")]
+        /// Why it is left out; absent when it is not.
+        #[schema(required = false, nullable = false)]
+        #[serde(rename = "dataOmitted", skip_serializing_if = "Option::is_none")]
         // The document does not follow `rename_all_fields`.
         data_omitted: Option<DataOmitted>,
     },
@@ -301,13 +301,13 @@ mod tests {
                 Outcome::Success {
                     data: Some(json!([1])),
                 },
-                json!({"status": "success", "data": [1], "dataOmitted": null}),
+                json!({"status": "success", "data": [1]}),
             ),
             (
                 Outcome::Success {
                     data: Some(Value::Null),
                 },
-                json!({"status": "success", "data": null, "dataOmitted": null}),
+                json!({"status": "success", "data": null}),
             ),
             (
                 Outcome::Success { data: None },
