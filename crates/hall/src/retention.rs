@@ -70,6 +70,11 @@ async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
             .write(move |tx| tokens::drop_revoked(tx, of_sessions, others, limits::DROP_BATCH))
             .await?,
     ) {}
+    while is_more(
+        hall.store()
+            .write(move |tx| tokens::drop_expired(tx, of_sessions, others, limits::DROP_BATCH))
+            .await?,
+    ) {}
     let ended = ago(limits::EXECUTION_KEEP_S);
     while is_more(
         hall.store()
@@ -92,6 +97,33 @@ async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
             .await?;
         if dropped < limits::EVENT_RETENTION_BATCH as usize {
             return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use guildhall_domain::callers::{Gate, Owner};
+
+    use super::*;
+    use crate::{
+        approvals::permits_tests::stage::{Stage, owner},
+        repeats::Once,
+    };
+
+    #[tokio::test]
+    async fn tokens_that_expired_are_dropped_a_while_later() {
+        let stage = Stage::set().await;
+        let (hall, agent) = (&stage.hall, stage.id());
+        let by = Owner::admit(owner(hall).await).unwrap();
+        let label = "laptop".to_owned();
+        let minted = hall.mint_token(&by, agent, label, Once::without_key());
+        minted.await.unwrap();
+        let kept_s = limits::AGENT_TOKEN_IDLE_S + limits::TOKEN_KEEP_S;
+        for (pass_s, left) in [(kept_s, 1), (1, 0)] {
+            stage.clock.advance(pass_s);
+            drop_due(hall, Retention::default()).await.unwrap();
+            assert_eq!(hall.tokens(&by, agent).await.unwrap().value.len(), left);
         }
     }
 }

@@ -33,6 +33,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0024_trusted_browsers.sql"),
     include_str!("../migrations/0025_mcp_servers_switched_on.sql"),
     include_str!("../migrations/0026_retention.sql"),
+    include_str!("../migrations/0027_expired_tokens.sql"),
 ];
 
 /// Brings the schema up to date, each step in a transaction of its own.

@@ -3,6 +3,7 @@
 use guildhall_domain::{
     Moment, Result,
     ids::{AgentId, AuthorId, SessionId, TokenId},
+    limits,
     tokens::{Token, TokenOrigin},
 };
 use rusqlite::Row;
@@ -188,5 +189,32 @@ pub fn drop_revoked(
            SELECT id FROM tokens
            WHERE revoked_at < $1 AND (origin = 'spawn' OR revoked_at < $2) LIMIT $3)",
         (of_sessions.as_millis(), others.as_millis(), max),
+    )
+}
+
+/// Drops at most `max` tokens that expired long ago without being revoked: those of sessions before
+/// `of_sessions`, all others before `others`, which is not later; answers how many.
+///
+/// A token that died of age was not used since, so disuse finds it too, at most
+/// [`limits::AGENT_TOKEN_IDLE_S`] later.
+///
+/// # Errors
+/// A fault when the engine refuses.
+pub fn drop_expired(
+    tx: &mut Tx<'_>,
+    of_sessions: Moment,
+    others: Moment,
+    max: u32,
+) -> Result<usize> {
+    let unused_since = |expired: Moment| {
+        let last_use = expired.plus_seconds(-limits::AGENT_TOKEN_IDLE_S);
+        last_use.as_millis()
+    };
+    tx.run(
+        "DELETE FROM tokens WHERE id IN (
+           SELECT id FROM tokens
+           WHERE revoked_at IS NULL AND coalesce(last_used_at, created_at) < $1
+             AND (origin = 'spawn' OR coalesce(last_used_at, created_at) < $2) LIMIT $3)",
+        (unused_since(of_sessions), unused_since(others), max),
     )
 }

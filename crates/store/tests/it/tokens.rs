@@ -5,6 +5,7 @@ use guildhall_domain::{
     agents::{Agent, AgentState, ResponseMode},
     authors::{Author, AuthorKind},
     ids::{AgentId, AuthorId, TokenId},
+    limits::AGENT_TOKEN_IDLE_S,
     tokens::{Token, TokenOrigin},
 };
 use guildhall_store::{Store, agents, authors, tokens};
@@ -116,4 +117,40 @@ async fn revoked_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
         .unwrap();
     let ids = [1, 3, 4, 6].map(|byte| TokenId::from_bytes([byte; 16]));
     assert_eq!(left, ids);
+}
+
+#[tokio::test]
+async fn expired_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
+    let scratch = Scratch::new("tokens-expired");
+    let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
+    let idle = |seconds: i64| Moment::from_millis(0).plus_seconds(AGENT_TOKEN_IDLE_S + seconds);
+    let left = store
+        .write(move |tx| {
+            let agent = agent();
+            let author = Author::new(agent.author_id, AuthorKind::Agent, agent.name.clone());
+            authors::insert(tx, &author)?;
+            agents::insert(tx, &agent)?;
+            for (byte, origin, used_at_s) in [
+                (1, TokenOrigin::Spawn, None),
+                (2, TokenOrigin::Spawn, Some(100)),
+                (3, TokenOrigin::Person, None),
+                (4, TokenOrigin::Person, Some(49)),
+                (5, TokenOrigin::Person, Some(50)),
+            ] {
+                tokens::insert(tx, &token(byte, origin), &[byte; 32])?;
+                if let Some(used_at_s) = used_at_s {
+                    let used_at = Moment::from_millis(0).plus_seconds(used_at_s);
+                    tokens::touch(tx, TokenId::from_bytes([byte; 16]), used_at)?;
+                }
+            }
+            let (of_sessions, others) = (idle(100), idle(50));
+            assert_eq!(tokens::drop_expired(tx, of_sessions, others, 1)?, 1);
+            assert_eq!(tokens::drop_expired(tx, of_sessions, others, 9)?, 2);
+            assert_eq!(tokens::drop_expired(tx, of_sessions, others, 9)?, 0);
+            let left = tokens::of_agent(tx, AGENT)?;
+            Ok(left.into_iter().map(|token| token.id).collect::<Vec<_>>())
+        })
+        .await
+        .unwrap();
+    assert_eq!(left, [2, 5].map(|byte| TokenId::from_bytes([byte; 16])));
 }
