@@ -8,6 +8,7 @@ pub mod attachments;
 pub mod attempts;
 pub mod authors;
 pub mod backups;
+pub mod bounded_json;
 pub mod browser;
 pub mod callers;
 pub mod canvas;

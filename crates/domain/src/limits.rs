@@ -319,6 +319,8 @@ pub const COMMAND_FILES_MAX: usize = 2_000;
 pub const COMMAND_FILE_BYTES_MAX: u64 = 256 << 10;
 /// Bytes of a command file's front matter that are read as YAML.
 pub const COMMAND_FRONT_MATTER_BYTES_MAX: usize = 8 << 10;
+/// Bytes of front matter that one listing of commands reads as YAML.
+pub const COMMANDS_FRONT_MATTER_BYTES_MAX: usize = 1 << 20;
 /// Folders beneath each other that are searched for commands.
 pub const COMMAND_DEPTH_MAX: usize = 8;
 /// Characters of a command's body that stand for a description it lacks.
@@ -419,9 +421,9 @@ pub const GATE_QUEUE_MAX: usize = 1_024;
 pub const GATE_KEYS_MAX: usize = 16;
 /// Seconds an operation waits for the gate.
 pub const GATE_WAIT_MAX_S: u64 = 30;
-/// Seconds a token of a session is kept after it was revoked: 1 d.
+/// Seconds a token of a session is kept after it was revoked or expired: 1 d.
 pub const SESSION_TOKEN_KEEP_S: i64 = 86_400;
-/// Seconds any other token is listed after it was revoked: 90 d.
+/// Seconds any other token is listed after it was revoked or expired: 90 d.
 pub const TOKEN_KEEP_S: i64 = 90 * 86_400;
 /// Seconds an execution of a connector's operation is listed after its end: 90 d.
 pub const EXECUTION_KEEP_S: i64 = 90 * 86_400;

@@ -1,10 +1,14 @@
 //! Fields: reading a JSON body field by field, so that everything wrong is told at once.
 //! Shape alone; what a text may say is the domain's to check.
 
-use std::{cell::Cell, collections::BTreeMap, fmt};
+use std::{cell::Cell, collections::BTreeMap};
 
-use guildhall_domain::{directories as paths, limits, outcome::Invalid};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use guildhall_domain::{
+    bounded_json::{self, BoundedValue},
+    directories as paths, limits,
+    outcome::Invalid,
+};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use serde_json::{Map, Value};
 
 /// What is wrong with a text that holds the character no text may hold (contract 1.1).
@@ -430,88 +434,15 @@ impl Json {
     /// # Errors
     /// What is wrong with it.
     pub fn of(bytes: &[u8], values: usize) -> serde_json::Result<Self> {
-        let mut reader = serde_json::Deserializer::from_slice(bytes);
-        let left = &Cell::new(values);
-        let value = Strict { left }.deserialize(&mut reader)?;
-        reader.end().map(|()| Self(value))
+        bounded_json::read(bytes, values).map(Self)
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let left = &Cell::new(limits::JSON_VALUES_MAX);
-        Strict { left }.deserialize(deserializer).map(Self)
-    }
-}
-
-/// Reads a value while some are left: one may take hundreds of times the memory of its bytes.
-#[derive(Clone, Copy)]
-struct Strict<'a> {
-    left: &'a Cell<usize>,
-}
-
-impl<'de> DeserializeSeed<'de> for Strict<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        let left = self.left.get().checked_sub(1);
-        self.left
-            .set(left.ok_or_else(|| D::Error::custom("there are too many values"))?);
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(self)? {
-            items.push(item);
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if object.insert(key, map.next_value_seed(self)?).is_some() {
-                return Err(A::Error::custom("a key is repeated"));
-            }
-        }
-        Ok(Value::Object(object))
+        let values_left = &Cell::new(limits::JSON_VALUES_MAX);
+        let seed = BoundedValue { values_left };
+        seed.deserialize(deserializer).map(Self)
     }
 }
 

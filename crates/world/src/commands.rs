@@ -5,6 +5,7 @@ use std::{
     collections::HashSet,
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use guildhall_domain::{
@@ -116,7 +117,8 @@ impl Scan<'_> {
     pub fn run(&self) -> Scanned {
         let mut scanned = Scanned::default();
         let mut commands = Vec::new();
-        self.search(|search| commands.extend(search.read(&mut scanned)));
+        let mut budget = FrontMatterBudget::new();
+        self.search(|search| commands.extend(search.read(&mut scanned, &mut budget)));
         scanned.listing.commands = merged(commands);
         let warnings = &mut scanned.listing.warnings;
         warnings.sort_unstable_by(|a, b| a.file_path.cmp(&b.file_path));
@@ -273,7 +275,7 @@ impl<'a> Search<'a> {
     }
 
     /// Reads every file that was found, by a few threads when there are many.
-    fn read(mut self, scanned: &mut Scanned) -> Vec<SlashCommand> {
+    fn read(mut self, scanned: &mut Scanned, budget: &mut FrontMatterBudget) -> Vec<SlashCommand> {
         /// Files below which a thread more is not worth its start.
         const FILES_PER_THREAD: usize = 200;
         /// Threads at once.
@@ -286,13 +288,14 @@ impl<'a> Search<'a> {
         let files = std::mem::take(&mut self.files);
         let share = files.len().div_ceil(threads).max(1);
         let root = self.root;
+        let left = &budget.left;
         let read: Vec<_> = std::thread::scope(|scope| {
             let mut shares = files.chunks(share);
             let own = shares.next();
             let others: Vec<_> = shares
-                .map(|share| scope.spawn(move || read_all(root, share)))
+                .map(|share| scope.spawn(move || read_all(root, share, left)))
                 .collect();
-            let mut read = own.map(|own| read_all(root, own)).unwrap_or_default();
+            let mut read = own.map(|own| read_all(root, own, left)).unwrap_or_default();
             for other in others {
                 // A share whose thread broke is missing, as if its files could not be read.
                 read.extend(other.join().unwrap_or_default());
@@ -304,9 +307,13 @@ impl<'a> Search<'a> {
             command,
             path,
             warning,
+            is_beyond,
         } in read
         {
             commands.extend(command);
+            if is_beyond && !std::mem::replace(&mut budget.is_warned, true) {
+                self.warn(path, BEYOND);
+            }
             if let Some(warning) = warning {
                 self.warn(path, warning);
             }
@@ -333,17 +340,41 @@ struct Reading<'a> {
     command: Option<SlashCommand>,
     path: &'a Path,
     warning: Option<String>,
+    /// Whether its front matter came when no more of them were read.
+    is_beyond: bool,
 }
 
-fn read_all<'a>(root: &Beneath, places: &'a [Place]) -> Vec<Reading<'a>> {
-    places.iter().map(|place| read(root, place)).collect()
+/// How much front matter one scan still reads as YAML.
+struct FrontMatterBudget {
+    /// Bytes, shared by the threads that read; which files are beyond is theirs to settle.
+    left: AtomicUsize,
+    /// Whether a warning says already that some files are beyond.
+    is_warned: bool,
 }
 
-fn read<'a>(root: &Beneath, place: &'a Place) -> Reading<'a> {
+impl FrontMatterBudget {
+    fn new() -> Self {
+        Self {
+            left: AtomicUsize::new(limits::COMMANDS_FRONT_MATTER_BYTES_MAX),
+            is_warned: false,
+        }
+    }
+}
+
+/// What is said of the first file whose front matter is beyond the budget of a scan.
+const BEYOND: &str = "the front matter of all commands together is longer than 1 MiB; \
+    this one and others are read as lines of key and value";
+
+fn read_all<'a>(root: &Beneath, places: &'a [Place], left: &AtomicUsize) -> Vec<Reading<'a>> {
+    places.iter().map(|place| read(root, place, left)).collect()
+}
+
+fn read<'a>(root: &Beneath, place: &'a Place, left: &AtomicUsize) -> Reading<'a> {
     let reading = |command, warning| Reading {
         command,
         path: &place.path,
         warning,
+        is_beyond: false,
     };
     let text = match text(root, &place.path) {
         Ok(text) => text,
@@ -351,7 +382,17 @@ fn read<'a>(root: &Beneath, place: &'a Place) -> Reading<'a> {
     };
     let file = CommandFile::parse(&text);
     let yaml = match file.front {
-        Some(_) => front_matter(&file.yaml()),
+        Some(_) => {
+            let text = file.yaml();
+            if is_short(&text) && !spend(left, text.len()) {
+                let command = file.describe(place.command.clone(), None);
+                return Reading {
+                    is_beyond: true,
+                    ..reading(command, None)
+                };
+            }
+            front_matter(&text)
+        }
         None => Some(Value::Null),
     };
     let warning = yaml.is_none().then(|| {
@@ -361,8 +402,18 @@ fn read<'a>(root: &Beneath, place: &'a Place) -> Reading<'a> {
 }
 
 fn front_matter(text: &str) -> Option<Value> {
-    let is_short = text.len() <= limits::COMMAND_FRONT_MATTER_BYTES_MAX;
-    is_short.then(|| yaml::read(text.as_bytes(), Extent::FrontMatter).ok())?
+    is_short(text).then(|| yaml::read(text.as_bytes(), Extent::FrontMatter).ok())?
+}
+
+fn is_short(text: &str) -> bool {
+    text.len() <= limits::COMMAND_FRONT_MATTER_BYTES_MAX
+}
+
+/// Takes these bytes from what is left, and answers whether they were there.
+fn spend(left: &AtomicUsize, bytes: usize) -> bool {
+    let rest = |left: usize| left.checked_sub(bytes);
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest)
+        .is_ok()
 }
 
 fn text(root: &Beneath, path: &Path) -> io::Result<String> {

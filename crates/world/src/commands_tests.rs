@@ -199,3 +199,23 @@ fn a_folder_holds_so_many_files_and_no_more() {
     let expected = "holds more than 2000 files; the rest is left out";
     assert_eq!(warned(&scanned), [(".claude/commands", expected)]);
 }
+
+#[test]
+fn front_matter_is_read_as_yaml_up_to_a_bound_for_all_files_together() {
+    let house = House::new();
+    let yaml = "description: >-\n  Folded\n";
+    let filler = "#".repeat(limits::COMMAND_FRONT_MATTER_BYTES_MAX - yaml.len() - 1);
+    let text = format!("---\n{yaml}{filler}\n---\nWords");
+    let fitting = limits::COMMANDS_FRONT_MATTER_BYTES_MAX / limits::COMMAND_FRONT_MATTER_BYTES_MAX;
+    for n in 0..fitting + 5 {
+        house.write(&format!("work/.claude/commands/c{n:04}.md"), &text);
+    }
+    house.write("home/.claude/commands/home.md", &text);
+    let scanned = house.scan();
+    let folded = shown(&scanned);
+    let folded = folded.iter().filter(|(_, _, words)| *words == "Folded");
+    assert_eq!(folded.count(), fitting);
+    assert_eq!(scanned.listing.commands.len(), fitting + 6);
+    let expected = format!(".claude/commands/c{fitting:04}.md");
+    assert_eq!(warned(&scanned), [(&*expected, BEYOND)]);
+}

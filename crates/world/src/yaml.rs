@@ -3,6 +3,7 @@
 //! A few kilobytes of aliases can stand for gigabytes, so what a document becomes is bounded, not
 //! what it is written in.
 
+use guildhall_domain::limits::connectors::OPENAPI_DOCUMENT_VALUES_MAX;
 use serde_json::Value;
 use serde_saphyr::{Options, alias_limits, budget, options};
 
@@ -23,7 +24,7 @@ impl Extent {
     const fn nodes_max(self) -> usize {
         match self {
             Self::FrontMatter => 1_000,
-            Self::Document => 400_000,
+            Self::Document => OPENAPI_DOCUMENT_VALUES_MAX,
         }
     }
 

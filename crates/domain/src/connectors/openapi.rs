@@ -6,7 +6,10 @@ mod asking;
 mod budget;
 mod schemas;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -48,12 +51,25 @@ pub struct Document {
     pub listed: Listed,
 }
 
+/// Why there is no [`Document`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// What is wrong with it, at most [`limits::CONNECTOR_PROBLEMS_MAX`] problems.
+    Invalid(Vec<Problem>),
+    /// The reading was stopped.
+    Stopped,
+}
+
 /// Reads a document. `auth` says which parameters are no arguments, because signing in writes them.
+/// The reading ends soon after `stop` turns true.
 ///
 /// # Errors
-/// What is wrong with it, at most [`limits::CONNECTOR_PROBLEMS_MAX`] problems.
-pub fn read(document: &Value, auth: &Auth) -> Result<Document, Vec<Problem>> {
-    let mut problems = Problems::default();
+/// See [`Unread`].
+pub fn read(document: &Value, auth: &Auth, stop: &AtomicBool) -> Result<Document, Unread> {
+    let mut problems = Problems {
+        found: Vec::new(),
+        stop,
+    };
     let dialect = dialect(document, &mut problems);
     let version = document
         .pointer("/info/version")
@@ -63,33 +79,41 @@ pub fn read(document: &Value, auth: &Auth) -> Result<Document, Vec<Problem>> {
         problems.add("/info/version", "is no text");
     }
     external(document, &mut String::new(), &mut problems);
-    let listed = operations(document, dialect, auth, &mut problems);
-    match (problems.0.is_empty(), version) {
+    let budget = Budget::new(stop);
+    let listed = operations((document, dialect, auth), &budget, &mut problems);
+    if stop.load(Ordering::Relaxed) {
+        return Err(Unread::Stopped);
+    }
+    match (problems.found.is_empty(), version) {
         (true, Some(version)) => Ok(Document {
             version,
             server: server(document),
             listed,
         }),
-        _ => Err(problems.0),
+        _ => Err(Unread::Invalid(problems.found)),
     }
 }
 
 /// What is wrong, as far as it is told.
-#[derive(Default)]
-struct Problems(Vec<Problem>);
+struct Problems<'a> {
+    found: Vec<Problem>,
+    /// Turns true when nobody waits for the document any more.
+    stop: &'a AtomicBool,
+}
 
-impl Problems {
+impl Problems<'_> {
     fn add(&mut self, pointer: &str, message: impl AsRef<str>) {
-        if !self.is_full() {
-            self.0.push(Problem {
+        if !self.is_enough() {
+            self.found.push(Problem {
                 pointer: cut(pointer, PROBLEM_CHARS_MAX),
                 message: cut(message.as_ref(), PROBLEM_CHARS_MAX),
             });
         }
     }
 
-    fn is_full(&self) -> bool {
-        self.0.len() >= limits::CONNECTOR_PROBLEMS_MAX
+    /// Whether nothing more is looked for.
+    fn is_enough(&self) -> bool {
+        self.found.len() >= limits::CONNECTOR_PROBLEMS_MAX || self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -97,6 +121,7 @@ impl Problems {
 #[derive(Clone, Copy, Debug)]
 struct Resolving<'a> {
     document: &'a Value,
+    budget: &'a Budget<'a>,
 }
 
 impl<'a> Resolving<'a> {
@@ -108,6 +133,8 @@ impl<'a> Resolving<'a> {
             if reference.as_str().is_some_and(is_long) {
                 return Err("a reference is too long".to_owned());
             }
+            self.budget
+                .spend_reference(reference.as_str().unwrap_or_default())?;
             let pointer = reference.as_str().and_then(|text| text.strip_prefix('#'));
             let found = pointer.and_then(|pointer| self.document.pointer(&unescaped(pointer)));
             value = found.ok_or_else(|| format!("the reference {reference} leads nowhere"))?;
@@ -121,7 +148,7 @@ fn is_long(reference: &str) -> bool {
     reference.len() > REFERENCE_BYTES_MAX
 }
 
-fn dialect(document: &Value, problems: &mut Problems) -> Dialect {
+fn dialect(document: &Value, problems: &mut Problems<'_>) -> Dialect {
     let version = document.get("openapi").and_then(Value::as_str);
     match version {
         Some(version) if version.starts_with("3.0.") => Dialect::V30,
@@ -142,8 +169,8 @@ fn dialect(document: &Value, problems: &mut Problems) -> Dialect {
 }
 
 /// Finds references that lead out of the document.
-fn external(value: &Value, at: &mut String, problems: &mut Problems) {
-    if problems.is_full() {
+fn external(value: &Value, at: &mut String, problems: &mut Problems<'_>) {
+    if problems.is_enough() {
         return;
     }
     let mut step = |name: &str, value: &Value| {
@@ -179,29 +206,32 @@ fn external(value: &Value, at: &mut String, problems: &mut Problems) {
     }
 }
 
-fn operations(document: &Value, dialect: Dialect, auth: &Auth, problems: &mut Problems) -> Listed {
-    let empty = Map::new();
+fn operations<'a>(
+    (document, dialect, auth): (&'a Value, Dialect, &'a Auth),
+    budget: &'a Budget<'a>,
+    problems: &mut Problems<'_>,
+) -> Listed {
     let paths = match document.get("paths") {
         Some(Value::Object(paths)) => paths,
-        None if dialect == Dialect::V31 => &empty,
+        None if dialect == Dialect::V31 => return Listed::default(),
         _ => {
             problems.add("/paths", "is no object");
-            &empty
+            return Listed::default();
         }
     };
     let mut reading = Reading {
-        resolving: Resolving { document },
+        resolving: Resolving { document, budget },
         dialect,
         auth,
         listed: Listed::default(),
         taken: BTreeSet::new(),
         numbered: BTreeMap::new(),
         bytes: 0,
-        budget: Budget::new(),
+        budget,
     };
     reading.known_ids(paths, problems);
     for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
-        if problems.is_full() {
+        if problems.is_enough() {
             break;
         }
         let at = format!("/paths/{}", path.replace('~', "~0").replace('/', "~1"));
@@ -209,8 +239,10 @@ fn operations(document: &Value, dialect: Dialect, auth: &Auth, problems: &mut Pr
             problems.add(&at, "a path begins with /");
             continue;
         }
+        budget.spend_of_all(path.len());
         match reading.resolving.resolve(item) {
             Ok(item) => reading.path(path, item),
+            Err(_) if budget.is_over() => {}
             Err(why) => problems.add(&at, why),
         }
         if reading.listed.operations.len() > limits::OPERATIONS_MAX {
@@ -218,7 +250,7 @@ fn operations(document: &Value, dialect: Dialect, auth: &Auth, problems: &mut Pr
             problems.add("/paths", message);
             break;
         }
-        if reading.bytes > limits::TOOLKIT_SCHEMAS_BYTES_MAX || reading.budget.is_over() {
+        if reading.bytes > limits::TOOLKIT_SCHEMAS_BYTES_MAX || budget.is_over() {
             problems.add("/paths", "the arguments of its operations are too long");
             break;
         }
@@ -237,13 +269,13 @@ struct Reading<'a> {
     numbered: BTreeMap<String, u32>,
     /// Bytes of all input schemas.
     bytes: usize,
-    budget: Budget,
+    budget: &'a Budget<'a>,
 }
 
 impl<'a> Reading<'a> {
-    fn known_ids(&mut self, paths: &'a Map<String, Value>, problems: &mut Problems) {
+    fn known_ids(&mut self, paths: &'a Map<String, Value>, problems: &mut Problems<'_>) {
         for (path, item) in paths {
-            if problems.is_full() {
+            if problems.is_enough() {
                 return;
             }
             for (_, word) in Method::WORDS {
@@ -296,7 +328,7 @@ impl<'a> Reading<'a> {
             resolving: self.resolving,
             dialect: self.dialect,
             auth: self.auth,
-            budget: &self.budget,
+            budget: self.budget,
         };
         let asked = asking::read(reader, (method, path), (item, operation))?;
         let bytes = asked.input_schema.to_string().len();
@@ -398,6 +430,9 @@ pub(super) fn cut(text: &str, chars: usize) -> String {
     text.chars().take(chars).collect()
 }
 
+#[cfg(test)]
+#[path = "openapi_bounds_tests.rs"]
+mod bounds_tests;
 #[cfg(test)]
 #[path = "openapi_tests.rs"]
 mod tests;

@@ -10,8 +10,17 @@ use crate::connectors::{
 };
 
 /// A document of 3.1 with these paths.
-fn document(paths: &Value) -> Value {
+pub(super) fn document(paths: &Value) -> Value {
     json!({"openapi": "3.1.0", "info": {"title": "Pets", "version": "1.2"}, "paths": paths})
+}
+
+/// What a document says, where nobody stops the reading.
+pub(super) fn read(document: &Value, auth: &Auth) -> Result<Document, Vec<Problem>> {
+    let stop = AtomicBool::new(false);
+    super::read(document, auth, &stop).map_err(|unread| match unread {
+        Unread::Invalid(problems) => problems,
+        Unread::Stopped => panic!("nobody stopped it"),
+    })
 }
 
 fn listed(paths: &Value) -> Listed {
@@ -522,50 +531,6 @@ proptest::proptest! {
             }
         }
     }
-}
-
-/// What a short document describes may be much longer: it is read up to a bound, and each of these
-/// takes a moment.
-#[test]
-fn a_document_that_multiplies_is_read_up_to_a_bound() {
-    let properties: serde_json::Map<String, Value> = (0..2_000)
-        .map(|n| (format!("p{n}"), json!({"description": "x".repeat(300)})))
-        .collect();
-    let body = json!({"content": {"application/json": {"schema": {
-        "$ref": "#/components/schemas/Large"}}}});
-    let with_paths = |paths: serde_json::Map<String, Value>| {
-        let mut whole = document(&Value::Object(paths));
-        whole["components"] = json!({"schemas": {"Large": {"properties": properties}}});
-        read(&whole, &Auth::None)
-    };
-    let few = (0..120).map(|n| (format!("/a{n}"), json!({"post": {"requestBody": body}})));
-    let few = with_paths(few.collect()).unwrap().listed;
-    assert_eq!((few.operations.len(), few.left_out_count), (0, 120));
-    let many = (0..60_000).map(|n| {
-        (
-            format!("/{}", "/".repeat(n % 9) + &n.to_string()),
-            json!({"$ref": "#/paths/~10"}),
-        )
-    });
-    let mut many: serde_json::Map<String, Value> = many.collect();
-    many.insert("/0".to_owned(), json!({"get": {}, "put": {}, "post": {}}));
-    assert_eq!(with_paths(many).unwrap_err()[0].pointer, "/paths");
-    // Names of which none is free.
-    let alike = (0..2_000).map(|n| (format!("/{}", "+".repeat(n)), json!({"get": {}})));
-    assert_eq!(
-        with_paths(alike.collect()).unwrap().listed.operations.len(),
-        2_000
-    );
-    let parameters: Vec<Value> = (0..60_000)
-        .map(|n| json!({"name": format!("q{n}"), "in": "query"}))
-        .collect();
-    let wide = (0..9_000).map(|n| (format!("/b{n}"), json!({"$ref": "#/paths/~1b"})));
-    let mut wide: serde_json::Map<String, Value> = wide.collect();
-    wide.insert(
-        "/b".to_owned(),
-        json!({"parameters": parameters, "get": {}}),
-    );
-    assert_eq!(with_paths(wide).unwrap_err()[0].pointer, "/paths");
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! What a request says of a toolkit, and what of it can be kept.
 //! Source: contract 5.3, the toolkit table.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 
 use serde_json::Value;
 use url::Url;
 
 use super::{
     Refused,
-    openapi::{self, Document},
+    openapi::{self, Document, Unread},
     operations::{Listed, Operation},
     providers::ProviderType,
     toolkits::{AccountProbe, Auth, KeyPlace, Oauth2, OauthFlow, Override, Slug, Toolkit},
@@ -112,18 +112,25 @@ impl ToolkitAsk {
         }
     }
 
-    /// The toolkit that this and its document make, with its operations.
+    /// The toolkit that this and its document make, with its operations. The reading ends soon
+    /// after `stop` turns true.
     ///
     /// # Errors
-    /// [`Refused::DocumentInvalid`], [`Refusal::Validation`] for a base address that nobody says
+    /// [`Refusal::ShuttingDown`] when it was stopped, [`Refused::DocumentInvalid`], [`Refusal::Validation`] for a base address that nobody says
     /// and for overrides that fit no operation.
-    pub fn with_document(self, document: &Value) -> Result<(Toolkit, Vec<Operation>), Refusal> {
+    pub fn with_document(
+        self,
+        document: &Value,
+        stop: &AtomicBool,
+    ) -> Result<(Toolkit, Vec<Operation>), Refusal> {
         let Document {
             version,
             server,
             listed,
-        } = openapi::read(document, &self.auth)
-            .map_err(|problems| Refusal::Connector(Refused::DocumentInvalid(problems)))?;
+        } = openapi::read(document, &self.auth, stop).map_err(|unread| match unread {
+            Unread::Invalid(problems) => Refusal::Connector(Refused::DocumentInvalid(problems)),
+            Unread::Stopped => Refusal::ShuttingDown,
+        })?;
         let base_url = match &self.base_url {
             Some(given) => given.clone(),
             None => {

@@ -5,6 +5,9 @@ use serde_json::json;
 use super::*;
 use crate::connectors::classification::Classification;
 
+/// Nobody stops the reading.
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
 /// An `openapi` toolkit that can be kept.
 fn openapi() -> ToolkitAsk {
     ToolkitAsk {
@@ -271,7 +274,7 @@ fn a_document_fills_in_what_the_request_leaves_out() {
         document_url: Some("https://a.example/docs/openapi.json".to_owned()),
         ..openapi()
     };
-    let (toolkit, operations) = at.with_document(&document).unwrap();
+    let (toolkit, operations) = at.with_document(&document, &GO_ON).unwrap();
     assert_eq!(toolkit.base_url.as_deref(), Some("https://a.example/v2"));
     assert_eq!((&toolkit.version[..], toolkit.operation_count), ("7", 1));
     assert_eq!((&toolkit.display_name[..], operations.len()), ("pets", 1));
@@ -280,19 +283,22 @@ fn a_document_fills_in_what_the_request_leaves_out() {
         base_url: None,
         ..openapi()
     };
-    let refused = without.clone().with_document(&document).unwrap_err();
+    let refused = without
+        .clone()
+        .with_document(&document, &GO_ON)
+        .unwrap_err();
     assert_eq!(fields_of(&refused), ["baseUrl"]);
     document["servers"][0]["url"] = json!("http://10.0.0.1/");
-    let refused = without.with_document(&document).unwrap_err();
+    let refused = without.with_document(&document, &GO_ON).unwrap_err();
     assert_eq!(fields_of(&refused), ["baseUrl"]);
 
     let wrong = ToolkitAsk {
         overrides: [("gone".to_owned(), Override::default())].into(),
         ..openapi()
     };
-    let refused = wrong.with_document(&document).unwrap_err();
+    let refused = wrong.with_document(&document, &GO_ON).unwrap_err();
     assert_eq!(fields_of(&refused), ["overrides.gone"]);
-    let refused = openapi().with_document(&json!({})).unwrap_err();
+    let refused = openapi().with_document(&json!({}), &GO_ON).unwrap_err();
     assert!(matches!(
         refused,
         Refusal::Connector(Refused::DocumentInvalid(_))

@@ -14,6 +14,8 @@ pub const TOOLKIT_DISPLAY_NAME_CHARS: RangeInclusive<usize> = 1..=200;
 pub const TOOLKIT_DESCRIPTION_CHARS_MAX: usize = 2_000;
 /// Bytes of an OpenAPI document: 4 MiB.
 pub const OPENAPI_DOCUMENT_BYTES_MAX: usize = 4 << 20;
+/// Values of an OpenAPI document that is fetched, what it repeats included.
+pub const OPENAPI_DOCUMENT_VALUES_MAX: usize = 400_000;
 /// Problems of a document or of arguments that are told.
 pub const CONNECTOR_PROBLEMS_MAX: usize = 20;
 /// Bytes of a client secret or key: 8 KiB.

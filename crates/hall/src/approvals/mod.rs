@@ -7,7 +7,7 @@ mod deadlines;
 mod holds;
 mod permits;
 #[cfg(test)]
-mod permits_tests;
+pub(crate) mod permits_tests;
 mod rows;
 
 use guildhall_domain::{

@@ -1,6 +1,6 @@
 //! Permits over a real store: asking, holding, deciding, spending, across restarts.
 
-mod stage;
+pub(crate) mod stage;
 
 use std::sync::Arc;
 

@@ -21,6 +21,7 @@ mod secrets;
 mod sending;
 mod sessions;
 mod starting;
+mod stoppable;
 mod targets;
 mod toolkits;
 mod usage;

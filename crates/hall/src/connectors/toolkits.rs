@@ -1,7 +1,7 @@
 //! Toolkits: putting and removing them, their client secrets, and listing anew what an MCP server
 //! can do. What is fetched is fetched before the transaction that keeps it. Source: contract 5.3.
 
-use std::time::Duration;
+use std::{sync::atomic::AtomicBool, time::Duration};
 
 use guildhall_domain::{
     Refusal, Result,
@@ -31,7 +31,10 @@ use guildhall_world::{
 };
 use url::Url;
 
-use super::providers::{changeable, existing, raise};
+use super::{
+    providers::{changeable, existing, raise},
+    stoppable,
+};
 use crate::{Hall, callers};
 
 /// How long a server may take to list its tools.
@@ -215,8 +218,9 @@ impl Hall {
             }
         };
         // A long document takes a while, in which others are answered.
-        let made = self.off_the_threads(move || ask.with_document(&document));
-        Ok(made.await??)
+        let stopping = self.tasks().stopping();
+        let read = move |stop: &AtomicBool| ask.with_document(&document, stop);
+        Ok(stoppable::run(stopping, read).await??)
     }
 
     async fn with_tools(&self, ask: ToolkitAsk) -> Result<(Toolkit, Vec<Operation>)> {

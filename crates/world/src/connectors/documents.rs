@@ -1,15 +1,23 @@
 //! Fetching an OpenAPI document, JSON or YAML.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use guildhall_domain::limits::connectors::{CONNECTOR_REDIRECTS_MAX, OPENAPI_DOCUMENT_BYTES_MAX};
+use guildhall_domain::{
+    bounded_json,
+    limits::connectors::{
+        CONNECTOR_REDIRECTS_MAX, OPENAPI_DOCUMENT_BYTES_MAX, OPENAPI_DOCUMENT_VALUES_MAX,
+    },
+};
 use http::{
     HeaderValue, Request,
     header::{ACCEPT, USER_AGENT},
 };
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, timeout_at},
+};
 use url::Url;
 
 use super::{AGENT, Services, http_talk::ask};
@@ -20,6 +28,8 @@ use crate::{
 
 /// How long a document may take to come.
 const WAIT: Duration = Duration::from_secs(30);
+/// Documents that are parsed at once: each may take a processor for a while.
+pub(super) const PARSED_AT_ONCE_MAX: usize = 2;
 
 /// Why there is no document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,13 +72,31 @@ impl Services {
         let body = timeout_at(until, read(answer.into_body(), OPENAPI_DOCUMENT_BYTES_MAX)).await;
         let body = body.map_err(|_| unreachable(&"it did not come in time"))?;
         let body = body.map_err(|error| unreachable(&error))?;
-        parse(&body).map_err(Unread::Unreadable)
+        self.parsed(move || parse(&body)).await
+    }
+
+    /// Parses a document off the async threads, in its turn.
+    async fn parsed(
+        &self,
+        parse: impl FnOnce() -> Result<Value, String> + Send + 'static,
+    ) -> Result<Value, Unread> {
+        let turn = Arc::clone(&self.parsing).acquire_owned().await;
+        let turn = turn.map_err(|closed| Unread::Unreachable(closed.to_string()))?;
+        let parsing = spawn_blocking(move || {
+            let parsed = parse();
+            // The work keeps its turn also when nobody waits for it any more.
+            drop(turn);
+            parsed
+        });
+        let parsed = parsing.await;
+        let parsed = parsed.map_err(|broken| Unread::Unreachable(broken.to_string()))?;
+        parsed.map_err(Unread::Unreadable)
     }
 }
 
 /// A document that is JSON or YAML.
 fn parse(bytes: &[u8]) -> Result<Value, String> {
-    let as_json = match serde_json::from_slice(bytes) {
+    let as_json = match bounded_json::read(bytes, OPENAPI_DOCUMENT_VALUES_MAX) {
         Ok(value) => return Ok(value),
         Err(error) => error.to_string(),
     };
@@ -82,8 +110,10 @@ fn parse(bytes: &[u8]) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tokio::{sync::mpsc, task::JoinSet};
 
     use super::*;
+    use crate::outgoing::{Outgoing, OwnPorts};
 
     #[test]
     fn documents_are_json_or_yaml() {
@@ -94,5 +124,49 @@ mod tests {
         );
         assert_eq!(parse(b" {\"a\": 1}").unwrap(), json!({"a": 1}));
         assert!(parse(b"{\"a\": 1,}").is_err());
+    }
+
+    #[test]
+    fn a_json_document_has_as_many_values_as_a_yaml_one() {
+        let many = |values: usize| format!("{{\"a\":[{}0]}}", "0,".repeat(values - 3));
+        assert!(parse(many(OPENAPI_DOCUMENT_VALUES_MAX).as_bytes()).is_ok());
+        let refused = parse(many(OPENAPI_DOCUMENT_VALUES_MAX + 1).as_bytes()).unwrap_err();
+        assert!(
+            refused.starts_with("there are too many values"),
+            "{refused}"
+        );
+    }
+
+    #[tokio::test]
+    async fn documents_are_parsed_off_the_async_thread_a_few_at_a_time() {
+        let services = Services::new(&Outgoing::open(OwnPorts::default()).unwrap());
+        let mut parsings = JoinSet::new();
+        let mut held = Vec::new();
+        let (begun_tx, mut begun) = mpsc::unbounded_channel();
+        for _ in 0..=PARSED_AT_ONCE_MAX {
+            let (services, begun_tx) = (services.clone(), begun_tx.clone());
+            let (go_on, wait) = std::sync::mpsc::channel::<()>();
+            held.push(go_on);
+            parsings.spawn(async move {
+                let parse = move || {
+                    begun_tx.send(()).unwrap();
+                    // Ends with its sender.
+                    wait.recv().unwrap_err();
+                    Ok(Value::Null)
+                };
+                services.parsed(parse).await
+            });
+        }
+        // This thread, the only one that drives futures, waits for none of them.
+        for _ in 0..PARSED_AT_ONCE_MAX {
+            begun.recv().await.unwrap();
+        }
+        assert_eq!(services.parsing.available_permits(), 0);
+        assert!(begun.try_recv().is_err());
+        held.clear();
+        begun.recv().await.unwrap();
+        for parsed in parsings.join_all().await {
+            assert_eq!(parsed, Ok(Value::Null));
+        }
     }
 }

@@ -21,6 +21,7 @@ use guildhall_domain::{
     mcp_signin::{Reach, addresses::is_loopback_host},
 };
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 use url::{Host, Url, form_urlencoded};
 
 pub use self::{documents::Unread, tools::Unlisted};
@@ -37,6 +38,8 @@ pub struct Services {
     loopback: Outgoing,
     /// How MCP servers were spoken with before, by their addresses. Held for a look at a time.
     spoken: Arc<Mutex<HashMap<String, tools::Spoken>>>,
+    /// The turns in which documents are parsed.
+    parsing: Arc<Semaphore>,
 }
 
 /// What an account is shown by. Without `Debug`, because it is secret.
@@ -94,6 +97,7 @@ impl Services {
             private: outgoing.within_reach(Reach::Private),
             loopback: outgoing.within_reach(Reach::Loopback),
             spoken: Arc::default(),
+            parsing: Arc::new(Semaphore::new(documents::PARSED_AT_ONCE_MAX)),
         }
     }
 

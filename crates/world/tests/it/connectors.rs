@@ -1,7 +1,7 @@
 //! Sending operations to services that answer, refuse, send on, break off, or are not there.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -76,7 +76,9 @@ fn toolkit(base: &str, auth: Auth) -> (Toolkit, Vec<Operation>) {
             "parameters": [{"name": "Idempotency-Key", "in": "header"}],
             "requestBody": {"content": {"application/json": {}}}},
     }}});
-    let listed = openapi::read(&document, &auth).unwrap().listed;
+    let listed = openapi::read(&document, &auth, &AtomicBool::new(false))
+        .unwrap()
+        .listed;
     let toolkit = Toolkit {
         slug: Slug::parse("x").unwrap(),
         display_name: "X".to_owned(),

@@ -5,6 +5,7 @@ use std::{
     io::{BufRead, BufReader},
     path::PathBuf,
     process::{Child, Command, Stdio},
+    sync::atomic::AtomicBool,
     time::Duration,
 };
 
@@ -84,7 +85,8 @@ impl Prism {
             account: None,
             overrides: Default::default(),
         };
-        let (toolkit, operations) = ask.with_document(document).unwrap();
+        let go_on = AtomicBool::new(false);
+        let (toolkit, operations) = ask.with_document(document, &go_on).unwrap();
         Self {
             process,
             toolkit,

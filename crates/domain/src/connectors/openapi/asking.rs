@@ -55,7 +55,7 @@ pub(super) struct Reader<'a> {
     pub(super) resolving: Resolving<'a>,
     pub(super) dialect: Dialect,
     pub(super) auth: &'a Auth,
-    pub(super) budget: &'a Budget,
+    pub(super) budget: &'a Budget<'a>,
 }
 
 /// Reads how an operation is asked.

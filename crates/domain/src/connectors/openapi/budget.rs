@@ -1,7 +1,10 @@
 //! How much of a document is read. A short one can describe very much, by referring to the same
 //! parts again and again.
 
-use std::cell::Cell;
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::Value;
 
@@ -13,17 +16,22 @@ const ALL_BYTES_MAX: usize = 2 * TOOLKIT_SCHEMAS_BYTES_MAX;
 const EACH: usize = 8;
 /// What it counts among all: about the time it takes.
 const EACH_OF_ALL: usize = 48;
+/// What each byte of a reference counts among all: it is taken apart and looked up.
+const REFERENCE_BYTE_OF_ALL: usize = 4;
 
 /// What may still be read, in bytes.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct Budget<'a> {
+    /// Turns true when nobody waits for the document any more.
+    stop: &'a AtomicBool,
     operation: Cell<usize>,
     all: Cell<usize>,
 }
 
-impl Budget {
-    pub(super) fn new() -> Self {
+impl<'a> Budget<'a> {
+    pub(super) fn new(stop: &'a AtomicBool) -> Self {
         Self {
+            stop,
             operation: Cell::new(OPERATION_SCHEMA_BYTES_MAX),
             all: Cell::new(ALL_BYTES_MAX),
         }
@@ -39,10 +47,27 @@ impl Budget {
         self.all.get() == 0
     }
 
-    /// Counts one thing that is no part of the arguments, with a text of this length.
+    /// Counts one thing that is no part of the arguments, with a text of this length. Nothing is
+    /// left once the reading is to stop.
     pub(super) fn spend_of_all(&self, text_bytes: usize) {
         let of_all = text_bytes.saturating_add(EACH_OF_ALL);
-        self.all.set(self.all.get().saturating_sub(of_all));
+        let left = match self.stop.load(Ordering::Relaxed) {
+            true => 0,
+            false => self.all.get().saturating_sub(of_all),
+        };
+        self.all.set(left);
+    }
+
+    /// Counts a reference that is followed.
+    ///
+    /// # Errors
+    /// Why it is not followed, for people.
+    pub(super) fn spend_reference(&self, reference: &str) -> Result<(), String> {
+        self.spend_of_all(reference.len().saturating_mul(REFERENCE_BYTE_OF_ALL));
+        match self.is_over() {
+            true => Err("the document refers to too much".to_owned()),
+            false => Ok(()),
+        }
     }
 
     /// Counts one thing that is read, with a text of this length.

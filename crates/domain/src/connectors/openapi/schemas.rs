@@ -55,7 +55,7 @@ const NAMES: [&str; 4] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef"];
 pub(super) struct Schemas<'a> {
     document: &'a Value,
     dialect: Dialect,
-    budget: &'a Budget,
+    budget: &'a Budget<'a>,
     /// The name under `$defs` of each place that is referred to.
     names: BTreeMap<String, String>,
     taken: BTreeSet<String>,
@@ -65,7 +65,7 @@ pub(super) struct Schemas<'a> {
 }
 
 impl<'a> Schemas<'a> {
-    pub(super) fn new(document: &'a Value, dialect: Dialect, budget: &'a Budget) -> Self {
+    pub(super) fn new(document: &'a Value, dialect: Dialect, budget: &'a Budget<'a>) -> Self {
         Self {
             document,
             dialect,
@@ -210,7 +210,9 @@ impl<'a> Schemas<'a> {
 
     fn is_read_only(&self, property: &Value) -> bool {
         let referred = || {
-            let reference = property.get("$ref")?.as_str()?.strip_prefix('#')?;
+            let reference = property.get("$ref")?.as_str()?;
+            self.budget.spend_reference(reference).ok()?;
+            let reference = reference.strip_prefix('#')?;
             self.document.pointer(&unescaped(reference))
         };
         let says_so = |schema: &Value| schema.get("readOnly") == Some(&Value::Bool(true));
@@ -269,10 +271,13 @@ fn modern(mut members: Map<String, Value>) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     fn taken(dialect: Dialect, document: &Value, schema: &Value) -> Result<Value, String> {
-        let budget = Budget::new();
+        let stop = AtomicBool::new(false);
+        let budget = Budget::new(&stop);
         let mut schemas = Schemas::new(document, dialect, &budget);
         let mut taken = schemas.take(schema)?;
         let defs = schemas.defs()?;

@@ -24,9 +24,9 @@ use crate::{
 };
 
 /// A hall without a front door, and an agent in it.
-pub(super) struct Stage {
-    pub(super) hall: Hall,
-    pub(super) clock: Clock,
+pub(crate) struct Stage {
+    pub(crate) hall: Hall,
+    pub(crate) clock: Clock,
     pub(super) agent: Caller,
     pub(super) scratch: Scratch,
 }
@@ -68,7 +68,7 @@ async fn open(scratch: &Path, clock: &Clock) -> Hall {
 }
 
 impl Stage {
-    pub(super) async fn set() -> Self {
+    pub(crate) async fn set() -> Self {
         let scratch = Scratch::new("permits");
         for folder in ["work", "data"] {
             std::fs::create_dir(scratch.path().join(folder)).unwrap();
@@ -101,7 +101,7 @@ impl Stage {
         }
     }
 
-    pub(super) fn id(&self) -> AgentId {
+    pub(crate) fn id(&self) -> AgentId {
         self.agent.agent().unwrap()
     }
 
@@ -206,7 +206,7 @@ impl Stage {
     }
 }
 
-pub(super) async fn owner(hall: &Hall) -> Caller {
+pub(crate) async fn owner(hall: &Hall) -> Caller {
     let author = hall
         .store()
         .read(guildhall_store::installation::owner)
