@@ -55,12 +55,12 @@ fn a_document_that_multiplies_is_read_up_to_a_bound() {
 #[test]
 fn references_that_are_followed_again_and_again_are_read_up_to_a_bound() {
     let name = |n: usize| format!("{n}{}", "~1a".repeat(600));
-    let chain = (0..15).map(|n| {
+    let chain = (0..14).map(|n| {
         let next = json!({"$ref": format!("#/x/{}", name(n + 1))});
         (name(n).replace("~1", "/"), next)
     });
     let mut chain: Map<String, Value> = chain.collect();
-    chain.insert(name(15).replace("~1", "/"), json!({}));
+    chain.insert(name(14).replace("~1", "/"), json!({}));
     let paths = (0..40_000).map(|n| {
         let first = json!({"$ref": format!("#/x/{}", name(0))});
         (format!("/{n}"), first)
@@ -87,7 +87,7 @@ fn what_is_required_again_and_again_is_looked_up_up_to_a_bound() {
 
 #[test]
 fn paths_that_hold_nothing_are_counted() {
-    let paths = (0..900_000).map(|n| (format!("/{n:030}"), Value::Null));
+    let paths = (0..66_000).map(|n| (format!("/{n:01000}"), Value::Null));
     let whole = document(&Value::Object(paths.collect()));
     let problems = read(&whole, &Auth::None).unwrap_err();
     assert_eq!(problems[0].pointer, "/paths");

@@ -37,8 +37,8 @@ use crate::{
 
 /// Bytes of a toolkit's body: its document and what stands beside it.
 const TOOLKIT_BYTES_MAX: usize = OPENAPI_DOCUMENT_BYTES_MAX + 64 * 1024;
-/// Values of a toolkit's body: as many as its bytes can hold, because a document is bounded by its
-/// bytes alone, as one that is fetched is. Each takes a byte at least.
+/// Values of a toolkit's body: as many as its bytes can hold, because a document that its owner
+/// sends is bounded by its bytes alone. Each takes a byte at least.
 const TOOLKIT_VALUES_MAX: usize = TOOLKIT_BYTES_MAX;
 /// Services of a page, unless asked otherwise.
 const CATALOG_ITEMS_DEFAULT: u32 = 50;
