@@ -103,8 +103,11 @@ struct Scene {
     person: Person,
     /// The digest of the key that is given back.
     given_up: Vec<u8>,
-    /// The digests of keys that were erased here while nobody could be told.
+    /// The digests of keys that count although nobody holds them: erased here while nobody could be
+    /// told, or lost on their way to somebody who cancelled.
     untold: Vec<Vec<u8>>,
+    /// How many more of these there may be.
+    lost_max: usize,
 }
 
 impl Scene {
@@ -130,6 +133,7 @@ impl Scene {
             person,
             given_up: Vec::new(),
             untold: Vec::new(),
+            lost_max: 0,
         };
         scene.start_server();
         scene
@@ -229,7 +233,10 @@ impl Scene {
                 .filter(|_| state == "linked")
                 .into_iter()
                 .collect();
-            let is_over = flow.is_null() && living == held && ends.contains(&state);
+            let is_held = |key: &&Vec<u8>| held.contains(key);
+            let are_all_there = living.iter().filter(is_held).count() == held.len();
+            let is_none_lost = living.len() <= held.len() + self.lost_max;
+            let is_over = flow.is_null() && are_all_there && is_none_lost && ends.contains(&state);
             let seen = || format!("{state} of {ends:?}, {} keys count, {flow}", living.len());
             is_over.then(|| state.to_owned()).ok_or_else(seen)
         })
@@ -377,7 +384,13 @@ impl Scene {
             }
             Step::Key | Step::Heartbeat | Step::GiveBack | Step::Cancel => {}
         }
+        // After a cancel nothing more is asked, so a key whose answer was lost is nobody's.
+        self.lost_max = usize::from(step == Step::Cancel && point >= Point::Sent);
         self.seen_out(&what, ends);
+        if std::mem::take(&mut self.lost_max) > 0 {
+            let lost = self.living();
+            self.untold.extend(lost);
+        }
     }
 
     /// Sees the end, proves a key that is held, and gives it back.
