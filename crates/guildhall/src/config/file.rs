@@ -25,6 +25,7 @@ pub(super) struct File {
     files: toml::Table,
     rooms: toml::Table,
     pub(super) runtimes: toml::Table,
+    storage: toml::Table,
     workbench: toml::Table,
 }
 
@@ -119,6 +120,7 @@ impl File {
             ("rooms", self.rooms.clone()),
             ("runtimes", self.runtimes.clone()),
             ("server", self.server.settings()),
+            ("storage", self.storage.clone()),
             ("workbench", self.workbench.clone()),
         ];
         let mut configured = Configured::new();
