@@ -151,7 +151,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Some(descriptors::WORD) => {
-            let _ = descriptors::hold();
+            let _ = descriptors::hold(std::env::args().nth(2).as_deref());
             return ExitCode::SUCCESS;
         }
         _ => {}

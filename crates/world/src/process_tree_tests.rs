@@ -94,6 +94,17 @@ fn open(trees: &ProcessTrees, keeper: u32, whose: impl Into<Whose>) -> Kept {
 }
 
 #[test]
+fn a_process_is_in_its_tree_whatever_it_is_called() {
+    // No UTF-8, and with what closes a name.
+    let script = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'\\xff) S 1 \\xff', 0, 0, 0); \
+                  print('up', flush=True); time.sleep(600)";
+    let guest = Guest::python(script);
+    let table = Table::read(|| true).unwrap();
+    let below = search::below(&table, std::process::id(), &BTreeMap::new());
+    assert!(below.keys().any(|process| process.pid == guest.pid()));
+}
+
+#[test]
 fn without_keepers_our_own_socket_is_nobody_elses() {
     let (socket, _listener) = connected();
     assert_eq!(
@@ -354,7 +365,7 @@ fn whatever_is_below_a_keeper_is_its_agent() {
         let inode = held.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
         inode.parse().ok()
     };
-    let table = Table::read(usize::MAX).unwrap();
+    let table = Table::read(|| true).unwrap();
     let below = search::below(&table, guest.pid(), &BTreeMap::new());
     let inode = below.into_keys().find_map(held).unwrap();
     let trees = ProcessTrees::default();

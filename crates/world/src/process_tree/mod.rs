@@ -19,7 +19,7 @@ use std::{
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use guildhall_domain::ids::AgentId;
@@ -41,6 +41,8 @@ const SEARCHES_MAX: usize = 3;
 /// How long the word on a keeper that has ended is waited for.
 const EXPLAINED_TRIES: usize = 5;
 const EXPLAINED_PAUSE: Duration = Duration::from_millis(2);
+/// How long lies between two looks at whether anything lives that a lost keeper kept.
+const LOST_CHECK_PAUSE: Duration = Duration::from_secs(1);
 
 /// What everything below a keeper counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +131,9 @@ struct Shared {
     known: Mutex<Known>,
     // The same.
     questions: Mutex<Questions>,
+    /// When the last look began at whether anything lives that a lost keeper kept.
+    // The same.
+    lost_checked: Mutex<Option<Instant>>,
     /// Held while the record is written, so that the last one written is the newest.
     record: Mutex<Option<RecordFile>>,
 }
@@ -209,8 +214,8 @@ impl ProcessTrees {
         Self {
             shared: Arc::new(Shared {
                 known: Mutex::new(known),
-                questions: Mutex::default(),
                 record: Mutex::new(Some(file)),
+                ..Shared::default()
             }),
         }
     }
@@ -315,6 +320,29 @@ impl ProcessTrees {
         !self.known().lost.is_empty()
     }
 
+    /// Forgets lost keepers of which nothing can be alive, beside the questions: nobody waits while
+    /// all processes are read once more.
+    fn check_the_lost(&self) {
+        if self.known().lost.is_empty() {
+            return;
+        }
+        let mut checked = self
+            .shared
+            .lost_checked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if checked.is_some_and(|at| at.elapsed() < LOST_CHECK_PAUSE) {
+            return;
+        }
+        *checked = Some(Instant::now());
+        drop(checked);
+        let trees = self.clone();
+        let thread = thread::Builder::new().name("lost-keepers".to_owned());
+        if let Err(error) = thread.spawn(move || trees.forget_the_lost()) {
+            tracing::warn!(%error, "lost keepers are not looked after");
+        }
+    }
+
     /// Forgets lost keepers of which nothing can be alive.
     fn forget_the_lost(&self) {
         let (lost, keepers) = {
@@ -325,7 +353,7 @@ impl ProcessTrees {
             return;
         }
         // What forks all the time may be missed by every reading of the table.
-        let Some(table) = Table::read(search::PROCESSES_MAX).filter(Table::is_settled) else {
+        let Some(table) = Table::read(|| true).filter(Table::is_settled) else {
             return;
         };
         let root = std::process::id();
@@ -422,13 +450,13 @@ impl ProcessTrees {
                 // An error means that the connection ended meanwhile.
                 let _ = answer.send(holder.unwrap_or(Holder::LOST));
             }
+            self.check_the_lost();
         }
     }
 
     /// Says whose each of these sockets is.
     fn search(&self, inodes: &BTreeSet<u64>) -> BTreeMap<u64, Holder> {
         self.forget_the_dead();
-        self.forget_the_lost();
         let root = std::process::id();
         for _ in 0..SEARCHES_MAX {
             let before = self.settled();

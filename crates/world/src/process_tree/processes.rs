@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs::{self, File},
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -40,6 +41,9 @@ pub(super) struct Stat {
     pub(super) start: u64,
 }
 
+/// Bytes of the longest file `stat`: 52 numbers of at most 20 digits and a name of 64 bytes.
+const STAT_BYTES_MAX: usize = 1_280;
+
 impl Stat {
     /// That of a process; `None` where there is none. One whose first thread has ended runs while
     /// another does.
@@ -55,9 +59,12 @@ impl Stat {
     }
 
     fn read(file: &Path) -> Option<Self> {
-        let stat = fs::read_to_string(file).ok()?;
+        // Read at once: of thousands of processes, each further call counts.
+        let mut text = [0; STAT_BYTES_MAX];
+        let length = File::open(file).ok()?.read(&mut text).ok()?;
         // The name may hold anything, the last bracket closes it.
-        let fields = stat.get(stat.rfind(')')? + 1..)?;
+        let name_end = text.get(..length)?.iter().rposition(|byte| *byte == b')')?;
+        let fields = std::str::from_utf8(text.get(name_end + 1..length)?).ok()?;
         let mut fields = fields.split_ascii_whitespace();
         let state = match fields.next()? {
             "Z" | "X" => State::Ended,
@@ -224,15 +231,15 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// All processes; `None` when there are more than `max`.
-    pub(super) fn read(max: usize) -> Option<Self> {
+    /// All processes; `None` when `may_go_on`, which is asked before each, says no.
+    pub(super) fn read(mut may_go_on: impl FnMut() -> bool) -> Option<Self> {
         let before = last_number();
         let mut table = Self {
             is_settled: before.is_some(),
             ..Self::default()
         };
-        for (at, pid) in numbers().enumerate() {
-            if at >= max {
+        for pid in numbers() {
+            if !may_go_on() {
                 return None;
             }
             match Stat::of(pid) {
@@ -248,10 +255,6 @@ impl Table {
     pub(super) fn add(&mut self, pid: u32, stat: Stat) {
         self.stats.insert(pid, stat);
         self.children.entry(stat.parent).or_default().push(pid);
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.stats.len()
     }
 
     pub(super) fn is_settled(&self) -> bool {

@@ -17,13 +17,11 @@ use crate::peers::own_uid;
 
 /// How often a tree that changes while it is read is read again.
 const ROUNDS_MAX: usize = 16;
-/// How many processes are read from `/proc`, in all rounds together: some 40 ms.
-pub(super) const PROCESSES_MAX: usize = 4_000;
-/// What a search may spend on the list of processes and on those of agents, which decide how many
-/// descriptors they have: some 20 ms.
+/// What a search may spend on the list of processes, in all rounds together, and on the descriptors
+/// of agents: they decide how many there are of either.
 const AGENTS: Budget = Budget {
-    entries: 16_000,
-    time: Duration::from_millis(40),
+    entries: 32_000,
+    time: Duration::from_millis(30),
 };
 /// What it may spend on all others.
 const OTHERS: Budget = Budget {
@@ -31,7 +29,7 @@ const OTHERS: Budget = Budget {
     time: Duration::from_millis(250),
 };
 
-/// As much work as opening a list of descriptors is: some entries of one.
+/// As much work as reading what a process is, or opening a list of descriptors: some entries of one.
 const ENTRIES_A_LIST: usize = 8;
 
 /// What is known when a search begins.
@@ -104,6 +102,11 @@ impl Spending {
         !self.is_over
     }
 
+    /// The same for what is as much work as some.
+    fn take_list(&mut self) -> bool {
+        (0..ENTRIES_A_LIST).all(|_| self.take())
+    }
+
     fn is_late(&self) -> bool {
         thread_time() >= self.end
     }
@@ -133,7 +136,7 @@ fn look(
     let mut outcome = Look::Whole;
     for list in lists {
         // Opening a list is as much work as some entries, also where it is refused.
-        if !(0..ENTRIES_A_LIST).all(|_| spending.take()) {
+        if !spending.take_list() {
             return Look::Unreadable;
         }
         let looked = each_socket(&list, |inode| {
@@ -258,19 +261,14 @@ fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
     let mut inside = Inside::default();
     let mut looked_at = BTreeSet::new();
     let mut unreadable = BTreeSet::new();
-    let mut processes_left = PROCESSES_MAX;
     for _ in 0..ROUNDS_MAX {
-        let Some(table) = Table::read(processes_left) else {
+        let Some(table) = Table::read(|| spending.take_list()) else {
             break;
         };
-        processes_left = processes_left.saturating_sub(table.len());
-        if spending.is_late() {
-            break;
-        }
         inside.below = below(&table, root, &known.keepers);
         let mut is_settled = true;
         inside.suspects = match inside.is_every_tree_whole {
-            true => suspects(known, root, &table, &inside.below),
+            true => suspects(known, root, &table, &inside.below, &mut spending),
             false => BTreeMap::new(),
         };
         for (process, (holder, is_enclosed)) in inside.below.iter().chain(&inside.suspects) {
@@ -329,6 +327,7 @@ fn suspects(
     root: u32,
     table: &Table,
     below: &BTreeMap<Process, (Holder, bool)>,
+    spending: &mut Spending,
 ) -> BTreeMap<Process, (Holder, bool)> {
     if known.lost.is_empty() {
         return BTreeMap::new();
@@ -348,10 +347,11 @@ fn suspects(
                 suspects.extend(living.map(|process| (process, (Holder::Browser, false))));
             }
             None => {
+                // Who a process may act as is read for as long as the budget lasts.
                 let may_be_kept = |process: &Process| {
                     is_outside(process)
                         && lost.keeper.may_have_kept(table, *process)
-                        && process.may_act_as(own)
+                        && (!spending.take_list() || process.may_act_as(own))
                 };
                 for process in table.processes().filter(may_be_kept) {
                     let holder = Holder::InDoubt {
