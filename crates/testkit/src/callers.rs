@@ -68,7 +68,8 @@ impl Caller {
     }
 
     /// The same, signed in with this cookie.
-    pub(crate) fn signed_in(mut self, cookie: String, author: String) -> Self {
+    #[must_use]
+    pub fn signed_in(mut self, cookie: String, author: String) -> Self {
         (self.cookie, self.author) = (cookie, author);
         self
     }

@@ -114,6 +114,27 @@ impl Stream {
         }
     }
 
+    /// The lines of every event up to and with the place `seq`, as they came. Frames that only
+    /// move the place come when they come and are left out.
+    pub async fn lines_until(&mut self, seq: u64) -> String {
+        let mut lines = String::new();
+        loop {
+            let block = soon("a block of a stream", self.block()).await;
+            let block = block.expect("a block and not the end");
+            if block.starts_with(':') {
+                continue;
+            }
+            let frame = parse(&block);
+            if frame.event != "position" {
+                lines.push_str(&block);
+                lines.push_str("\n\n");
+            }
+            if frame.id.is_some_and(|id| id >= seq) {
+                return lines;
+            }
+        }
+    }
+
     /// Demands that the stream ends without another frame.
     pub async fn end(&mut self) {
         let frame = soon("the end of a stream", self.frame()).await;

@@ -1,11 +1,12 @@
 //! The hall under test: opened in a folder of its own, stopped and started again at will.
 
+mod options;
 mod people;
 
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU16, Ordering},
@@ -13,21 +14,18 @@ use std::{
     time::Duration,
 };
 
+pub use self::options::Options;
 use guildhall_domain::{
     Moment,
     callers::AuthMode,
-    limits,
     ports::Reserved,
     runtimes::{Definition, profiles},
-    settings::{self, Setting, Source},
 };
 use guildhall_hall::{
     Auth, Clock, Hall, Opening, Places, PreviewDoors, Programs,
     browser::LocalBrowser,
     launching::Launching,
     peers::{PeerWord, Peers, Script, own_uid},
-    retention::Retention,
-    streams::StreamLimits,
 };
 use guildhall_http::{
     guards::Guards,
@@ -83,42 +81,6 @@ const METRICS_TOKEN: &str = "the-metrics-token-of-the-tests";
 pub const PASSWORD: &str = "correct horse battery staple";
 /// The token of the discovery file, in mode `login`.
 pub const LOCAL_TOKEN: &str = "ghl_the-local-token-of-the-tests";
-
-/// What a test may want different.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How people are told apart.
-    pub mode: AuthMode,
-    /// How long events are kept.
-    pub retention: Retention,
-    /// How many streams may be open.
-    pub streams: StreamLimits,
-    /// The settings that file, environment and flags name.
-    pub configured: &'static [(&'static Setting, Source, settings::Value)],
-    /// Whether the kernel is asked whose a connection is, instead of the script.
-    pub asks_kernel: bool,
-    /// How long a preview stays open that nobody looks at.
-    pub preview_idle: Duration,
-    /// How long a dev server may take to begin its answer.
-    pub preview_head_wait: Duration,
-    /// How long one half of a WebSocket through a preview outlives the other.
-    pub preview_half_wait: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            mode: AuthMode::Local,
-            retention: Retention::default(),
-            streams: StreamLimits::default(),
-            configured: &[],
-            asks_kernel: false,
-            preview_idle: Duration::from_secs(limits::PREVIEW_IDLE_S),
-            preview_head_wait: Duration::from_secs(limits::UPSTREAM_HEAD_MAX_S),
-            preview_half_wait: Duration::from_secs(limits::PREVIEW_HALF_MAX_S),
-        }
-    }
-}
 
 /// A running hall, alone in its folder.
 ///
@@ -193,18 +155,37 @@ impl TestHall {
         self.owner = (text(&account["authorId"]), cookie);
     }
 
+    /// Opens a copy of a data folder that another hall left, as [`crate::pack`] keeps it, at
+    /// `now`; `owner` is the owner's author and, in mode `login`, the cookie of a sign-in.
+    pub async fn open_packed(
+        packed: &Path,
+        now: Moment,
+        owner: (String, String),
+        options: Options,
+    ) -> Self {
+        let mut hall = Self::at(now, options, |data| crate::unpack(packed, data)).await;
+        hall.owner = owner;
+        hall
+    }
+
     async fn new(options: Options) -> Self {
+        Self::at(Moment::from_millis(BEGINNING_MS), options, |_| {}).await
+    }
+
+    /// Opens a hall in a new scratch folder, in whose data folder `put` may have put something.
+    async fn at(now: Moment, options: Options, put: impl FnOnce(&Path)) -> Self {
         crate::log::warn_beside_the_test();
         let scratch = Scratch::new("test");
         for folder in ["work", "work/home", "bin"] {
             std::fs::create_dir(scratch.path().join(folder)).unwrap();
         }
+        put(&scratch.path().join("data"));
         let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
         let mut hall = Self {
             running: None,
             address: Address::default(),
             agent_address: Address::default(),
-            clock: Clock::scripted(Moment::from_millis(BEGINNING_MS)),
+            clock: Clock::scripted(now),
             options,
             script: script(),
             processes: AtomicU16::new(0),
@@ -234,7 +215,7 @@ impl TestHall {
             data_dir: data_dir.path().to_owned(),
             database: data_dir.database(),
             clock: self.clock.clone(),
-            roots: vec![self.scratch.path().join("work")],
+            roots: vec![self.root()],
             runtimes: profiles(&self.definitions).unwrap(),
             programs: Programs {
                 own: self.programs().join("guildhall"),
@@ -435,12 +416,20 @@ impl TestHall {
 
     /// A folder called `name` beneath the allowed root, made when it is not there.
     pub fn folder(&self, name: &str) -> String {
-        let path = self.scratch.path().join("work").join(name);
+        let path = self.root().join(name);
         std::fs::create_dir_all(&path).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
-    /// The home of the user the server runs as; it lies beneath the allowed root.
+    /// The allowed root.
+    fn root(&self) -> PathBuf {
+        self.options
+            .root
+            .map_or_else(|| self.scratch.path().join("work"), PathBuf::from)
+    }
+
+    /// The home of the user the server runs as; without [`Options::root`] it lies beneath the
+    /// allowed root.
     pub fn home(&self) -> PathBuf {
         self.scratch.path().join("work/home")
     }

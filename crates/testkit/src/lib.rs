@@ -18,6 +18,7 @@ mod gated;
 mod hall;
 mod incoming;
 mod log;
+mod packed;
 mod raw;
 pub mod stripe_stub;
 
@@ -27,7 +28,8 @@ pub use callers::{Ask, Caller, Unread};
 pub use forms::{BOUNDARY, File, form};
 pub use frames::{Frame, Socket, Stream};
 pub use hall::{LOCAL_TOKEN, Options, PASSWORD, TestHall};
-pub use log::{APPROVED, EventLog, columns, first_column};
+pub use log::{APPROVED, Cell, EventLog, Table, columns, first_column, tables_of};
+pub use packed::{compress, decompress, pack, unpack};
 
 use std::{future::Future, time::Duration};
 

@@ -245,6 +245,86 @@ pub fn first_column(database: &Path, query: &str) -> Vec<Vec<u8>> {
     rows.unwrap().collect::<Result<_, _>>().unwrap()
 }
 
+/// What stands in one column of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Real(f64),
+    /// A text.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+/// A table with all its rows.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// Its rows, each with a cell for every column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// What stands in this column of a row.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    pub fn cell<'a>(&self, row: &'a [Cell], column: &str) -> &'a Cell {
+        let place = self.columns.iter().position(|name| name == column);
+        &row[place.unwrap_or_else(|| panic!("{} has no column {column}", self.name))]
+    }
+}
+
+/// Every table that the schema names, with its rows.
+///
+/// # Panics
+/// When it is no database.
+pub fn tables_of(database: &Path) -> Vec<Table> {
+    let db = connect(database);
+    let read = |name: String| {
+        let mut query = db.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
+        let columns: Vec<_> = query.column_names().map(str::to_owned).collect();
+        let count = columns.len();
+        let rows = query.query_map([], |row| {
+            (0..count)
+                .map(|n| Ok(cell(row.get_ref(n)?)))
+                .collect::<Result<_, _>>()
+        });
+        let rows = rows.unwrap().collect::<Result<_, _>>().unwrap();
+        Table {
+            name,
+            columns,
+            rows,
+        }
+    };
+    tables(&db).into_iter().map(read).collect()
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Text(bytes) => Cell::Text(String::from_utf8(bytes.to_vec()).expect("UTF-8")),
+        ValueRef::Blob(bytes) => Cell::Blob(bytes.to_vec()),
+    }
+}
+
+/// Brings everything that was committed into the database file itself.
+pub(crate) fn checkpoint(database: &Path) {
+    let db = Connection::open(database).unwrap();
+    db.busy_timeout(crate::PATIENCE).unwrap();
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .unwrap();
+}
+
 fn tables(db: &Connection) -> Vec<String> {
     let mut tables = db
         .prepare(

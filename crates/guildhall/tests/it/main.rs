@@ -78,6 +78,7 @@ mod runtimes;
 mod saves_killed;
 mod server;
 mod sessions;
+mod stored_data;
 #[cfg(feature = "real-servers")]
 mod tested_servers;
 mod trusted_proxies;

@@ -69,7 +69,12 @@ struct Shared {
 impl Cloud {
     /// A service whose answers about codes leave at once.
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::start_at("127.0.0.1:0").await
+    }
+
+    /// The same at an address of its own.
+    pub(crate) async fn start_at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let heard = Arc::<Mutex<Heard>>::default();
         let gate = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));

@@ -110,6 +110,7 @@ mod sign_in_place;
 mod sign_ins;
 mod signals;
 mod specification;
+mod stored_data;
 mod streams;
 mod streams_at_rest;
 mod streams_limits;

@@ -21,6 +21,8 @@ pub(crate) struct Asked {
     pub(crate) what: String,
     /// The `Authorization` header.
     pub(crate) authorization: String,
+    /// The `X-Key` header.
+    pub(crate) key: String,
     /// The body.
     pub(crate) body: String,
 }
@@ -53,7 +55,12 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) async fn open() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::open_at("127.0.0.1:0").await
+    }
+
+    /// One at an address of its own.
+    pub(crate) async fn open_at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let inner = Arc::new(Mutex::new(Inner {
             expires_in: 3_600,
@@ -131,6 +138,11 @@ impl Place {
         tool.clone_into(&mut self.inner.lock().unwrap().tool);
     }
 
+    /// Takes this token, which it gave before it was started anew, or which a person typed.
+    pub(crate) fn takes_token(&self, token: &str) {
+        self.inner.lock().unwrap().tokens.insert(token.to_owned());
+    }
+
     /// No token counts any more.
     pub(crate) fn forgets_tokens(&self) {
         self.inner.lock().unwrap().tokens.clear();
@@ -176,7 +188,8 @@ async fn serve(
     let (read, mut write) = socket.split();
     let mut read = BufReader::new(read);
     loop {
-        let (mut length, mut first, mut authorization) = (0, String::new(), String::new());
+        let (mut length, mut first) = (0, String::new());
+        let (mut authorization, mut key) = (String::new(), String::new());
         loop {
             let mut line = String::new();
             if read.read_line(&mut line).await? == 0 {
@@ -193,6 +206,7 @@ async fn serve(
             match name.to_ascii_lowercase().as_str() {
                 "content-length" => length = value.trim().parse().unwrap(),
                 "authorization" => value.trim().clone_into(&mut authorization),
+                "x-key" => value.trim().clone_into(&mut key),
                 _ => {}
             }
         }
@@ -202,6 +216,7 @@ async fn serve(
         let asked = Asked {
             what,
             authorization,
+            key,
             body: String::from_utf8(body).unwrap(),
         };
         place.lock().unwrap().asked.push(asked.clone());

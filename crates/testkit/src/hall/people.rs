@@ -117,12 +117,18 @@ impl TestHall {
         self.agent_of(ask).await
     }
 
+    /// An agent that is registered, showing this token of its.
+    pub fn known_agent(&self, id: &str, author: &str, token: &str) -> Caller {
+        Caller::new(self.address.clone(), Ipv4Addr::LOCALHOST, author.to_owned())
+            .being_agent(id, token)
+    }
+
     /// Registers an agent as `ask` says and mints it a token.
     pub async fn agent_of(&self, ask: Value) -> Caller {
         let agent = self.owner().post("/api/agents", ask).await.ok(201);
         let (id, author) = (text(&agent["id"]), text(&agent["authorId"]));
         let token = self.mint(&id, "test").await;
-        Caller::new(self.address.clone(), Ipv4Addr::LOCALHOST, author).being_agent(&id, &token)
+        self.known_agent(&id, &author, &token)
     }
 
     /// Mints a token and returns its text.
