@@ -21,6 +21,7 @@ use guildhall_domain::{
 use guildhall_store::{
     Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
+    write_ahead_log,
 };
 use guildhall_world::{
     backups::BackupFiles, blobs::Blobs, clock::Clock, confined::Confined, digests::Digests,
@@ -190,8 +191,12 @@ impl Hall {
         let grants = Grants::open(&data_dir)?;
         let started_at = clock.now();
         let backups = BackupFiles::open(&data_dir)?;
+        // Before anything opens the store: whoever opens it first uses its write-ahead log up.
+        let loss = write_ahead_log::loss(&database)
+            .map_err(|error| Fault::broken("reading the write-ahead log", error))?;
         backups::before_migration(&backups, &database, started_at)?;
         let store = Store::open(&database)?;
+        let newest_seq = *store.head().borrow();
         let own_seal = seal.clone();
         let ((log_id, owner, has_accounts), (set_roots, set_cloud), woken, kept) = store
             .write(move |tx| {
@@ -222,7 +227,7 @@ impl Hall {
             })
             .await
             .map_err(as_fault)?;
-        let (store_record, check_due) = StoreRecord::open(&data_dir, started_at);
+        let (store_record, check_due) = StoreRecord::open(&data_dir, started_at, newest_seq, loss);
         let set_roots: Vec<PathBuf> = set_roots.texts().iter().map(PathBuf::from).collect();
         let roots = if set_roots.is_empty() {
             roots
