@@ -147,7 +147,7 @@ mod tests {
     use rusqlite::Connection;
 
     const PAGE: usize = 4_096;
-    const TRANSACTIONS: usize = 6;
+    const TRANSACTIONS: u32 = 6;
 
     /// A log of some transactions, and where its frames begin.
     fn log() -> (Vec<u8>, Vec<usize>) {

@@ -139,33 +139,6 @@ async fn a_whole_store_is_written_again_once_it_was_checked() {
 }
 
 #[tokio::test]
-async fn changes_that_are_missing_are_noticed_once_and_a_restart_takes_what_is_left() {
-    let mut t = TestHall::open().await;
-    let (owner, room) = (t.owner(), t.team().await);
-    t.say(&owner, &room, "kept").await;
-    t.restart_after(|data_dir| {
-        let known = StoreState::read(data_dir.path()).unwrap();
-        let noted = StoreState {
-            newest_seq: known.newest_seq + 1_000,
-            ..known
-        };
-        noted.write(data_dir.path()).unwrap();
-    })
-    .await;
-    assert!(until_degraded(&owner).await.contains("are missing"));
-    let entries = format!("/api/rooms/{room}/entries");
-    let post = owner.post(&entries, json!({"text": "late"})).await;
-    post.refused(503, "STORE_DAMAGED");
-    let page = owner.get(&entries).await.ok(200);
-    assert_eq!(page["entries"][0]["text"], "kept");
-
-    t.restart().await;
-    let is_taken = async { while owner.get("/readyz").await.status == 503 {} };
-    soon("a store that is taken as it is", is_taken).await;
-    t.say(&owner, &room, "again").await;
-}
-
-#[tokio::test]
 async fn a_damaged_attachment_is_told_and_not_served() {
     let t = TestHall::open().await;
     let (owner, room) = (t.owner(), t.team().await);
