@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: the checks, quickest first, then every test and a minute of the fuzzer.
+//! `cargo xtask ci`: the checks, quickest first, then every test, a minute of the fuzzer and two of the
+//! fault campaigns.
 //!
 //! The linter and the documentation share one set of checked dependencies, all tests share one
 //! set of compiled ones. Warnings are refused by arguments that reach our crates only: through
@@ -6,7 +7,7 @@
 
 use crate::failure::Result;
 use crate::report::Report;
-use crate::{fuzz, step, test, tidy, tools};
+use crate::{fuzz, step, test, tidy, tools, torture};
 
 /// Runs every check and every test.
 ///
@@ -36,5 +37,6 @@ pub(crate) fn run() -> Result<()> {
     report.keep(step::run("documentation", doc));
     let server = test::run_steps(&needs, &mut report);
     report.step_with("fuzz", server.as_deref(), fuzz::run_briefly);
+    report.step_with("torture", server.as_deref(), torture::run_briefly);
     report.finish()
 }

@@ -24,6 +24,7 @@ mod test;
 mod tidy;
 mod toolchain;
 mod tools;
+mod torture;
 mod web;
 
 use std::process::ExitCode;
@@ -58,7 +59,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "ci",
-        about: "formatting, lints, documentation and house rules, everything `test` does, a minute of `fuzz`",
+        about: "formatting, lints, documentation and house rules, everything `test` does, a minute of `fuzz`, two of `torture`",
         takes_arguments: false,
         run: |_| ci::run(),
     },
@@ -85,6 +86,12 @@ const VERBS: &[Verb] = &[
         about: "send malformed requests to a server beside hostile peers: `fuzz --minutes 15`",
         takes_arguments: true,
         run: fuzz::run,
+    },
+    Verb {
+        name: "torture",
+        about: "kill the server, cut, fill and fail its disk, damage its files: `torture --campaign kill --minutes 20`",
+        takes_arguments: true,
+        run: torture::run,
     },
     Verb {
         name: "agents",

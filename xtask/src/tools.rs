@@ -115,10 +115,10 @@ const TEST_PROGRAMS: [(&str, &str); 5] = [
 /// # Errors
 /// One sentence that says what to install, or which step of the installation failed.
 pub(crate) fn test_programs() -> Result<()> {
-    if !missing_packages().is_empty() && may_install() {
-        install("programs for tests", &missing_packages())?;
+    if !missing_packages(&TEST_PROGRAMS).is_empty() && may_install() {
+        install("programs for tests", &missing_packages(&TEST_PROGRAMS))?;
     }
-    let missing = missing_packages();
+    let missing = missing_packages(&TEST_PROGRAMS);
     if missing.is_empty() {
         return Ok(());
     }
@@ -128,14 +128,37 @@ pub(crate) fn test_programs() -> Result<()> {
     )))
 }
 
-/// The packages of the programs that are not here.
-fn missing_packages() -> Vec<&'static str> {
-    let missing = TEST_PROGRAMS.iter().filter(|(name, _)| {
+/// Programs that the fault campaigns start, each with Debian's package.
+const FAULT_PROGRAMS: [(&str, &str); 4] = [
+    // Calls of the system that fail.
+    ("strace", "strace"),
+    // File systems that are cut off and filled.
+    ("mkfs.xfs", "xfsprogs"),
+    ("xfs_io", "xfsprogs"),
+    ("mkfs.ext4", "e2fsprogs"),
+];
+
+/// Looks for the programs that the fault campaigns start; on Debian as root, installs those that
+/// are missing. Without them those campaigns are skipped, and say so.
+pub(crate) fn fault_programs() {
+    if !missing_packages(&FAULT_PROGRAMS).is_empty()
+        && may_install()
+        && let Err(failure) = install("programs for faults", &missing_packages(&FAULT_PROGRAMS))
+    {
+        println!("{failure}");
+    }
+}
+
+/// The packages of those programs that are not here.
+fn missing_packages(programs: &[(&str, &'static str)]) -> Vec<&'static str> {
+    let missing = programs.iter().filter(|(name, _)| {
         // Debian keeps some where only root's search path leads.
         let places = ["/usr/sbin", "/sbin"].map(|folder| Path::new(folder).join(name));
         on_path(name).is_none() && !places.iter().any(|place| place.is_file())
     });
-    missing.map(|(_, package)| *package).collect()
+    let mut packages: Vec<_> = missing.map(|(_, package)| *package).collect();
+    packages.dedup();
+    packages
 }
 
 /// Finds nginx, which files and previews are measured beside; on Debian as root, installs it when it

@@ -19,8 +19,9 @@ use guildhall_domain::{
     settings::{CLOUD_URL, FILES_ROOTS},
 };
 use guildhall_store::{
-    Store, Tx, accounts, authors, installation, rooms,
+    Check, Store, Tx, accounts, authors, installation, rooms,
     settings::{self, Configured},
+    write_ahead_log,
 };
 use guildhall_world::{
     backups::BackupFiles, blobs::Blobs, clock::Clock, confined::Confined, digests::Digests,
@@ -190,10 +191,14 @@ impl Hall {
         let grants = Grants::open(&data_dir)?;
         let started_at = clock.now();
         let backups = BackupFiles::open(&data_dir)?;
+        // Before anything opens the store: whoever opens it first uses its write-ahead log up.
+        let loss = write_ahead_log::loss(&database)
+            .map_err(|error| Fault::broken("reading the write-ahead log", error))?;
         backups::before_migration(&backups, &database, started_at)?;
         let store = Store::open(&database)?;
+        let newest_seq = *store.head().borrow();
         let own_seal = seal.clone();
-        let ((log_id, owner, has_accounts), (set_roots, set_cloud), woken, kept) = store
+        let begun = store
             .write(move |tx| {
                 let log_id = match installation::log_id(tx)? {
                     Some(known) => {
@@ -220,9 +225,12 @@ impl Hall {
                 let cloud = settings::get(tx, &CLOUD_URL)?.value;
                 Ok((known, (roots, cloud), woken, kept))
             })
-            .await
-            .map_err(as_fault)?;
-        let (store_record, check_due) = StoreRecord::open(&data_dir, started_at);
+            .await;
+        let ((log_id, owner, has_accounts), (set_roots, set_cloud), woken, kept) = match begun {
+            Ok(begun) => begun,
+            Err(error) => return Err(or_damage(&store, as_fault(error)).await),
+        };
+        let (store_record, check_due) = StoreRecord::open(&data_dir, started_at, newest_seq, loss);
         let set_roots: Vec<PathBuf> = set_roots.texts().iter().map(PathBuf::from).collect();
         let roots = if set_roots.is_empty() {
             roots
@@ -267,8 +275,8 @@ impl Hall {
             started_at,
         };
         let hall = Self::assemble(parts, streams);
-        unless_damaged(hall.recover_interactions().await)?;
-        unless_damaged(crate::files::recover(&hall).await)?;
+        unless_damaged(&hall, hall.recover_interactions().await).await?;
+        unless_damaged(&hall, crate::files::recover(&hall).await).await?;
         crate::retention::start(&hall, retention);
         crate::sweep::start(&hall);
         backups::start(&hall);
@@ -276,7 +284,7 @@ impl Hall {
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
         crate::mcp_signin::start(&hall);
-        unless_damaged(crate::connectors::start(&hall).await)?;
+        unless_damaged(&hall, crate::connectors::start(&hall).await).await?;
         crate::turns::start(&hall);
         crate::watch::start(&hall);
         crate::browser::start(&hall, beginning);
@@ -292,13 +300,27 @@ impl Hall {
 }
 
 /// Lets a server start whose store turns out to be damaged: it is read as far as it goes.
-fn unless_damaged(recovered: Result<()>) -> Result<(), Fault> {
-    match recovered.map_err(as_fault) {
-        Err(fault) if fault.kind == FaultKind::StoreDamaged => {
-            tracing::error!(error = ?fault, "the start could not settle what the last run left");
-            Ok(())
-        }
-        other => other,
+async fn unless_damaged(hall: &Hall, recovered: Result<()>) -> Result<(), Fault> {
+    let Err(error) = recovered else {
+        return Ok(());
+    };
+    let fault = or_damage(hall.store(), as_fault(error)).await;
+    if fault.kind != FaultKind::StoreDamaged {
+        return Err(fault);
+    }
+    tracing::error!(error = ?fault, "the start could not settle what the last run left");
+    Ok(())
+}
+
+/// The damage behind a fault of the store, where a check of the whole file finds some: the first
+/// sign of it may be a row that is missing, and whoever starts the server has to hear what to do.
+async fn or_damage(store: &Store, fault: Fault) -> Fault {
+    if fault.kind != FaultKind::Broken {
+        return fault;
+    }
+    match store.check(Check::Whole).await {
+        Err(damage) if damage.kind == FaultKind::StoreDamaged => damage,
+        Ok(()) | Err(_) => fault,
     }
 }
 

@@ -15,6 +15,8 @@ use crate::Hall;
 
 /// How often the job looks whether a check is due.
 const PERIOD: Duration = Duration::from_secs(10 * 60);
+/// How often the newest event is noted, so that a store that ends before it is noticed.
+const NOTE_EVERY: Duration = Duration::from_secs(5);
 /// Seconds between two checks.
 const CHECK_EVERY_S: i64 = 24 * 3_600;
 
@@ -37,8 +39,14 @@ pub(crate) enum CheckDue {
 }
 
 impl StoreRecord {
-    /// Notes that the store is open. Answers what the last run left to do.
-    pub(crate) fn open(data_dir: &Path, now: Moment) -> (Self, CheckDue) {
+    /// Notes that the store is open, whose newest event is `newest_seq`; `loss` is what its
+    /// write-ahead log showed. Answers what the last run left to do.
+    pub(crate) fn open(
+        data_dir: &Path,
+        now: Moment,
+        newest_seq: u64,
+        loss: Option<&str>,
+    ) -> (Self, CheckDue) {
         let known = StoreState::read(data_dir).unwrap_or(StoreState {
             checked_at_ms: now.as_millis(),
             ..StoreState::default()
@@ -48,8 +56,23 @@ impl StoreRecord {
             None if known.is_open => CheckDue::Now,
             None => CheckDue::InTime,
         };
+        let loss = loss.map(str::to_owned).or_else(|| {
+            (newest_seq < known.newest_seq).then(|| {
+                format!(
+                    "its newest event is {newest_seq}, and {} was acknowledged",
+                    known.newest_seq
+                )
+            })
+        });
         let record = Self(Mutex::new(known));
-        record.change(data_dir, |state| state.is_open = true);
+        record.change(data_dir, |state| {
+            state.is_open = true;
+            // What is missing is told once: the next start takes the store as it is.
+            state.newest_seq = newest_seq;
+            if state.damage.is_none() {
+                state.damage = loss.map(|why| format!("acknowledged changes are missing: {why}"));
+            }
+        });
         (record, due)
     }
 
@@ -77,8 +100,10 @@ impl Hall {
     /// Notes that the server ends in good order, so that the next start checks nothing.
     pub fn note_good_end(&self) {
         let damage = self.store().damage().borrow().clone();
+        let newest_seq = *self.store().head().borrow();
         self.change_record(|state| {
             state.is_open = false;
+            state.newest_seq = newest_seq;
             state.damage = damage;
         });
     }
@@ -114,10 +139,17 @@ pub(crate) fn start(hall: &Hall, due: CheckDue) {
     let (watching, mut stopping) = (hall.clone(), hall.tasks().stopping());
     hall.tasks().spawn("store damage", hall.now(), async move {
         let mut damage = watching.store().damage();
+        let mut period = tokio::time::interval(NOTE_EVERY);
         loop {
             let why = damage.borrow_and_update().clone();
-            watching.change_record(|state| state.damage = why);
+            // Committed and synced, so that only damage can take it away.
+            let newest_seq = *watching.store().head().borrow();
+            watching.change_record(|state| {
+                state.damage = why;
+                state.newest_seq = newest_seq;
+            });
             tokio::select! {
+                _ = period.tick() => {}
                 // An error would mean that the store is gone.
                 Ok(()) = damage.changed() => {}
                 _ = stopping.wait_for(|stop| *stop) => return,

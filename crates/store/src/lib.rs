@@ -45,6 +45,7 @@ pub mod tokens;
 pub mod trusted_browsers;
 pub mod turns;
 pub mod usage;
+pub mod write_ahead_log;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -32,6 +32,12 @@ use crate::{
 pub(crate) const GROUP_MAX: usize = 512;
 /// How long the emptying of the write-ahead log waits for readers of older pages.
 const EMPTYING_PATIENCE: Duration = Duration::from_millis(250);
+/// When the engine syncs the write-ahead log: at each commit.
+#[cfg(not(feature = "sync-seldom"))]
+const SYNCHRONOUS: &str = "full";
+/// When a server that is to lose changes does: at checkpoints alone.
+#[cfg(feature = "sync-seldom")]
+const SYNCHRONOUS: &str = "normal";
 /// When it is tried again, if they did not end.
 const EMPTYING_AGAIN: Duration = Duration::from_secs(1);
 /// How long readers of older pages are waited for when the store is verified.
@@ -396,8 +402,20 @@ fn run_group(
         search::index_above(connection, log.indexed_to)?;
         log.indexed_to = log.entry_number;
     }
+    #[cfg(feature = "acknowledge-early")]
+    acknowledge_early(taken);
     statement(connection, "COMMIT")?;
     Ok(forgets)
+}
+
+/// Answers before the commit, and waits until the answers have come: what no server may do.
+#[cfg(feature = "acknowledge-early")]
+fn acknowledge_early(taken: &mut Vec<Job>) {
+    const BEFORE_COMMIT: Duration = Duration::from_millis(20);
+    for job in taken.drain(..) {
+        job.tell(Ok(()));
+    }
+    std::thread::park_timeout(BEFORE_COMMIT);
 }
 
 /// Runs one job in its savepoint, which a refusal or panic takes back. Says whether old pages
@@ -460,7 +478,7 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
         &connection,
         &[
             ("journal_mode", "wal"),
-            ("synchronous", "full"),
+            ("synchronous", SYNCHRONOUS),
             ("foreign_keys", "on"),
             // What is taken out is overwritten, and does not linger in free pages.
             ("secure_delete", "on"),

@@ -15,7 +15,7 @@ use guildhall_domain::{
     Fault, attachments::Digest, backups::Backup, ids::BackupId, outcome::FaultKind,
 };
 
-use crate::{blobs, data_dir::write_private, digests::Digesting};
+use crate::{blobs, data_dir::write_private, digests::Digesting, disk};
 
 /// The folder of backups in the data folder.
 const FOLDER: &str = "backups";
@@ -444,9 +444,5 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 }
 
 fn fault(during: &'static str, error: io::Error) -> Fault {
-    let kind = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FaultKind::StorageFull,
-        _ => FaultKind::Broken,
-    };
-    Fault::new(kind, during, error)
+    Fault::new(disk::fault_kind(&error), during, error)
 }

@@ -27,7 +27,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::digests::Digesting;
+use crate::{digests::Digesting, disk};
 
 /// The folder of blobs in the data folder.
 pub(crate) const BLOBS: &str = "blobs";
@@ -385,12 +385,7 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<std::ffi::CString>> {
 }
 
 fn fault(during: &'static str, error: io::Error) -> Fault {
-    use io::ErrorKind;
-    let kind = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => FaultKind::StorageFull,
-        _ => FaultKind::Broken,
-    };
-    Fault::new(kind, during, error)
+    Fault::new(disk::fault_kind(&error), during, error)
 }
 
 #[cfg(test)]

@@ -19,6 +19,9 @@ pub struct StoreState {
     pub is_open: bool,
     /// When it was checked last, in milliseconds since 1970.
     pub checked_at_ms: i64,
+    /// The newest event that was known to be on the disk; none of it may be missing later.
+    #[serde(default)]
+    pub newest_seq: u64,
     /// The damage noticed, until a check of the whole file finds none.
     pub damage: Option<String>,
 }
@@ -80,6 +83,7 @@ mod tests {
         let state = StoreState {
             is_open: false,
             checked_at_ms: 7,
+            newest_seq: 3,
             damage: Some("page 3".to_owned()),
         };
         state.write(data).unwrap();

@@ -114,6 +114,11 @@ const FLOORS: &[Floor] = &[
         never: &["axum", "hyper"],
     },
     Floor {
+        package: "guildhall-torture",
+        uses: &[],
+        never: &["axum", "hyper", "tokio"],
+    },
+    Floor {
         package: "xtask",
         uses: &[],
         never: &[],

@@ -49,6 +49,7 @@ mod companion;
 mod conformance;
 mod connector_canaries;
 mod connector_kills;
+mod damaged_starts;
 mod enclosed;
 mod enclosure;
 mod enclosure_attacks;
