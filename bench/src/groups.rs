@@ -7,7 +7,7 @@ use guildhall_world::chromium::{self, Places};
 use tokio::time::timeout;
 
 use crate::{
-    Ask, Result, Scale, browser, commands::Commands, connectors, descriptors, directories,
+    Ask, Result, Scale, backups, browser, commands::Commands, connectors, descriptors, directories,
     enclosure, exports, filling, filling::Filling, measure, overload, pages, posts, rooms, saves,
     say, searches, served, server::House, sessions::Sessions, starts, streams, table::Row,
     tool_servers, transcripts::Transcripts, turns::Crew,
@@ -183,6 +183,9 @@ async fn of_rooms(folder: &Path, few: &Few, scale: &Scale) -> Result<Vec<Row>> {
     say("exports");
     let (room, bare_export) = (few.large_room, many.bare_export);
     listing.extend(exports::whole_room(&many_server, room, bare_export, scale).await?);
+
+    say("posts beside a backup");
+    listing.push(backups::posts_beside_one(&many_server, few.room, scale).await?);
     many_server.stop()?;
 
     say("posts");

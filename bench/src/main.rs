@@ -9,6 +9,7 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
+mod backups;
 mod browser;
 mod commands;
 mod connectors;

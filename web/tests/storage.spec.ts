@@ -1,6 +1,6 @@
 /** The data on disk: its backups, and the banner while it is damaged. */
 
-import type { Backups } from '../src/api/types';
+import type { Backup, Backups } from '../src/api/types';
 import { expect, test } from './house';
 
 test('a backup is made, shown with its size and downloaded', async ({ house, windows }) => {
@@ -28,4 +28,37 @@ test('damaged data has a banner for its owner, which goes when the data is whole
   await page.unroute('**/readyz');
   await page.reload();
   await expect(banner).toHaveCount(0);
+});
+
+test('a backup is restored in two steps, the page comes back by itself, and what counts again is decided', async ({ house, windows }) => {
+  const ada = await house.agent('ada');
+  const backup = await house.post<Backup>('/api/backups', {});
+  const tokens = `/api/agents/${ada.agent.id}/tokens`;
+  const [token] = (await house.get<{ tokens: { id: string }[] }>(tokens)).tokens;
+  await house.remove(`${tokens}/${token!.id}`);
+  const before = await house.get<{ startedAt: string }>('/api/health');
+
+  const page = await windows.open('/settings/backups');
+  await page.getByRole('button', { name: `Restore the backup of ${backup.createdAt}` }).click();
+  await expect(page.getByRole('dialog')).toContainText('The data of now is set aside');
+  await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
+  await expect(page.getByRole('dialog')).toContainText('is not there any more after this');
+  await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'Last restore' })).toBeVisible({ timeout: 60_000 });
+  expect((await house.get<{ startedAt: string }>('/api/health')).startedAt).not.toBe(before.startedAt);
+
+  const left = page.getByRole('list', { name: 'To decide' });
+  await expect(left).toContainText('Token “test” of ada');
+  await left.getByRole('button', { name: /^Revoke Token/ }).click();
+  await expect(left).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByRole('heading', { name: 'Last restore' })).toBeVisible();
+  await expect(left).toHaveCount(0);
+});
+
+test('the settings say what takes the disk and what bounds it', async ({ windows }) => {
+  const page = await windows.open('/settings/storage');
+  await expect(page.getByRole('status').filter({ hasText: 'are free' })).toBeVisible();
+  await expect(page.getByRole('row', { name: /^Attachments .*until their entry or room is removed/ })).toBeVisible();
+  await expect(page.getByText('The first check is still to come')).toBeVisible();
 });

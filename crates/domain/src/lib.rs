@@ -38,6 +38,7 @@ pub mod ports;
 pub mod reactions;
 pub mod read_cursors;
 pub mod repeats;
+pub mod restores;
 pub mod revisions;
 pub mod rooms;
 pub mod runtimes;

@@ -55,6 +55,8 @@ pub enum Thing {
     Author,
     /// A backup.
     Backup,
+    /// A credential that a restore revived and nobody decided yet.
+    RevivedCredential,
     /// A canvas document.
     Document,
     /// An entry of a room.
@@ -275,6 +277,10 @@ pub enum Refusal {
     AttachmentAlreadyPosted,
     /// Attachments take all the bytes they may; holds how many that is.
     AttachmentStoreFull(u64),
+    /// A backup that cannot be restored; holds what is wrong with it.
+    BackupDamaged(String),
+    /// The password that a restore took away is not in the data set aside any more.
+    LaterPasswordMissing,
     /// Another member edits the canvas document.
     CanvasBeingEdited(EditLock),
     /// Accounts are asked for where there are none: mode `local`.

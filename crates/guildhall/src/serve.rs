@@ -4,8 +4,9 @@ use std::{
     io::ErrorKind,
     mem::ManuallyDrop,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    os::unix::process::CommandExt,
     path::Path,
-    process::ExitCode,
+    process::{Command, ExitCode},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -23,6 +24,7 @@ use guildhall_hall::{
     browser::LocalBrowser,
     launching::Launching,
     peers::{self, Peers},
+    restore,
     retention::Retention,
 };
 use guildhall_http::{
@@ -42,7 +44,9 @@ use guildhall_world::{
     environment,
     keeper::KeeperCommand,
     outgoing::OwnPorts,
-    reserved, setup_code,
+    reserved,
+    restores::RestoreRequest,
+    setup_code,
     tokens::{self, Secret},
 };
 use serde::Serialize;
@@ -89,8 +93,21 @@ enum ServeError {
         fault.source
     )]
     Damaged { fault: Fault },
-    #[error("the server cannot start: a restore did not come to its end; run it again")]
+    #[error(
+        "the server cannot start: a restore did not come to its end; run `guildhall restore` again"
+    )]
     Restoring,
+    #[error(
+        "the server cannot start: a restore began and could not come to its end ({fault}: {}); mend \
+         that and start again, or take another backup: `guildhall restore` lists them",
+        fault.source
+    )]
+    RestoreIncomplete { fault: Fault },
+    #[error(
+        "the server ended to restart from a backup and could not start again ({0}); start it, and \
+         the restore goes on"
+    )]
+    Restart(std::io::Error),
     #[error("the server cannot start: {0}")]
     Io(#[from] std::io::Error),
 }
@@ -108,6 +125,8 @@ impl ServeError {
             | Self::Fault { .. }
             | Self::Damaged { .. }
             | Self::Restoring
+            | Self::RestoreIncomplete { .. }
+            | Self::Restart(_)
             | Self::Io(_) => 4,
         }
     }
@@ -128,7 +147,11 @@ pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     let is_peer_known = peers::available();
     let outcome = Config::load(args, is_peer_known)
         .map_err(ServeError::from)
-        .and_then(|config| run_configured(config, is_peer_known));
+        .and_then(|config| run_configured(config, is_peer_known))
+        .and_then(|end| match end {
+            End::Stop => Ok(()),
+            End::Restart => Err(ServeError::Restart(restart())),
+        });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -138,7 +161,36 @@ pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     }
 }
 
-fn run_configured(config: Config, is_peer_known: bool) -> Result<(), ServeError> {
+/// What comes after the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Nothing.
+    Stop,
+    /// The next server, which first goes back to a backup.
+    Restart,
+}
+
+/// How a server ended.
+struct Served {
+    /// Until when what still runs may come to its end.
+    until: Instant,
+    end: End,
+}
+
+/// Takes this program, with the same arguments, in the place of this process: so nothing of it is
+/// left that could touch the data. Answers only when that fails.
+fn restart() -> std::io::Error {
+    let arguments = || std::env::args_os().skip(1);
+    // The program's file may have been replaced by a newer one, which its first argument names.
+    let named = std::env::args_os().next();
+    let failed = match std::env::current_exe() {
+        Ok(program) => Command::new(program).args(arguments()).exec(),
+        Err(error) => error,
+    };
+    named.map_or(failed, |named| Command::new(named).args(arguments()).exec())
+}
+
+fn run_configured(config: Config, is_peer_known: bool) -> Result<End, ServeError> {
     start_logging();
     let peer_check = peer_check(&config, is_peer_known)?;
     keep_memory_private();
@@ -152,22 +204,45 @@ fn run_configured(config: Config, is_peer_known: bool) -> Result<(), ServeError>
     let data_dir = ManuallyDrop::new(open_data_dir(&config.data_dir)?);
     let served = runtime.block_on(serve(config, peer_check, &data_dir));
     // What hangs on a disk that does not answer is not waited for beyond the end.
-    let rest = |end: &Instant| end.saturating_duration_since(Instant::now());
+    let rest = |served: &Served| served.until.saturating_duration_since(Instant::now());
     runtime.shutdown_timeout(served.as_ref().map_or(Duration::ZERO, rest));
-    served.map(|_| ())
+    served.map(|served| served.end)
 }
 
-/// Serves until it is asked to stop; answers until when what still runs may come to its end.
+/// Goes back to a backup where that was asked for or did not come to its end; answers the port
+/// that a server which restarts for it had.
+fn restore_if_due(data_dir: &DataDir) -> Result<Option<u16>, ServeError> {
+    let due = RestoreRequest::read(data_dir.path())?;
+    restore::complete_requested(data_dir, Clock::System.now())
+        .map_err(|fault| ServeError::RestoreIncomplete { fault })?;
+    if data_dir.restoring().exists() && !data_dir.database().exists() {
+        return Err(ServeError::Restoring);
+    }
+    data_dir.drop_restoring()?;
+    Ok(due.and_then(|due| due.port))
+}
+
+/// Lets the server that restarts listen where this one did.
+fn keep_port(data_dir: &DataDir, port: u16) -> Result<(), ServeError> {
+    if let Some(mut request) = RestoreRequest::read(data_dir.path())? {
+        request.port = Some(port);
+        request.write(data_dir.path())?;
+    }
+    Ok(())
+}
+
+/// Serves until it is asked to stop.
 async fn serve(
     config: Config,
     peer_check: PeerCheck,
     data_dir: &DataDir,
-) -> Result<Instant, ServeError> {
-    if data_dir.restoring().exists() {
-        return Err(ServeError::Restoring);
+) -> Result<Served, ServeError> {
+    let port_before = restore_if_due(data_dir)?;
+    let mut signals = StopSignals::take()?;
+    let mut bind = config.bind;
+    if bind.port() == 0 {
+        bind.set_port(port_before.unwrap_or(0));
     }
-    let signals = StopSignals::take()?;
-    let bind = config.bind;
     let reserved = config.reserved;
     let listeners = listen(bind, reserved).await?;
     let address = listeners[0].local_addr()?;
@@ -286,19 +361,30 @@ async fn serve(
     say_hello(&hello(config.mode, address, data_dir.path()));
     let mut stopping = hall.tasks().stopping();
     join!(
-        main.serve(listeners, signals.stop(hall.clone())),
+        main.serve(listeners, signals.stop(&hall)),
         agents.serve(vec![for_agents], async move {
             // An error would mean that nobody is left who could stop it otherwise.
             let _ = stopping.wait_for(|stopping| *stopping).await;
         })
     );
-    let end = Instant::now() + grace;
+    let until = Instant::now() + grace;
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
     }
     hall.note_good_end();
     data_dir.withdraw();
-    Ok(end)
+    // Whoever asks the server to stop meanwhile wants no other one.
+    if !hall.is_restart_asked() || signals.came().await {
+        return Ok(Served {
+            until,
+            end: End::Stop,
+        });
+    }
+    keep_port(data_dir, address.port())?;
+    Ok(Served {
+        until,
+        end: End::Restart,
+    })
 }
 
 /// Listens on `bind`, and where other computers alone would reach that, on this one too, so that
@@ -409,14 +495,28 @@ impl StopSignals {
         })
     }
 
-    /// Waits for one of them, then tells every task and stream to end.
-    async fn stop(mut self, hall: Hall) {
+    /// Waits for one of them, or for the server to stop by itself; then tells every task and
+    /// stream to end.
+    async fn stop(&mut self, hall: &Hall) {
+        let mut stopping = hall.tasks().stopping();
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            // An error would mean that nobody is left who could stop it otherwise.
+            _ = stopping.wait_for(|stopping| *stopping) => {}
         }
         tracing::info!("stopping");
         hall.tasks().stop();
+    }
+
+    /// Whether one of them came that nobody waited for.
+    async fn came(&mut self) -> bool {
+        tokio::select! {
+            biased;
+            _ = self.interrupt.recv() => true,
+            _ = self.terminate.recv() => true,
+            () = std::future::ready(()) => false,
+        }
     }
 }
 

@@ -182,25 +182,10 @@ impl Hall {
     pub async fn remove_account(&self, by: &Owner, id: AccountId) -> Result<()> {
         self.require_accounts()?;
         let (by, now) = (*by.caller(), self.now());
-        let actor = by.author;
         self.store()
             .write(move |tx| {
                 callers::require(tx, &by, now)?;
-                let Account {
-                    role, author_id, ..
-                } = existing(tx, id)?;
-                if role == Role::Owner {
-                    return Err(Refusal::OwnerAccount.into());
-                }
-                key_rows::remove_all(tx, author_id)?;
-                sign_in_rows::end_all(tx, id, None)?;
-                accounts::remove(tx, id)?;
-                for room in member_rows::rooms_of(tx, author_id)? {
-                    members::leave(tx, Some(actor), room, author_id, now)?;
-                }
-                crate::authors::retire(tx, actor, author_id, now)?;
-                tx.append(now, Some(actor), &Event::AccountRemoved { account_id: id })?;
-                Ok(())
+                remove(tx, by.author, id, now)
             })
             .await
     }
@@ -275,6 +260,25 @@ fn found(
     let actor = installation::owner(tx)?;
     tx.append(now, actor, &Event::AccountCreated { account_id: id })?;
     Ok(account)
+}
+
+/// Removes the account of a person who is not the owner, with everything that speaks for it.
+pub(crate) fn remove(tx: &mut Tx<'_>, actor: AuthorId, id: AccountId, now: Moment) -> Result<()> {
+    let Account {
+        role, author_id, ..
+    } = existing(tx, id)?;
+    if role == Role::Owner {
+        return Err(Refusal::OwnerAccount.into());
+    }
+    key_rows::remove_all(tx, author_id)?;
+    sign_in_rows::end_all(tx, id, None)?;
+    accounts::remove(tx, id)?;
+    for room in member_rows::rooms_of(tx, author_id)? {
+        members::leave(tx, Some(actor), room, author_id, now)?;
+    }
+    crate::authors::retire(tx, actor, author_id, now)?;
+    tx.append(now, Some(actor), &Event::AccountRemoved { account_id: id })?;
+    Ok(())
 }
 
 fn existing(db: &Rx<'_>, id: AccountId) -> Result<Account> {

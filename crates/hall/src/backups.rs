@@ -2,7 +2,10 @@
 //! are not kept any more. Which are kept is `domain::backups`; going back to one is `restore`.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -31,6 +34,10 @@ pub(crate) struct Backups {
     turn: Semaphore,
     /// A std mutex: held for single look-ups and never over an await.
     last: Mutex<Last>,
+    /// Whether the server is to start again from a backup.
+    restart_asked: AtomicBool,
+    /// One revived credential is decided at a time.
+    pub(crate) deciding: tokio::sync::Mutex<()>,
 }
 
 /// What the last backup of this run came to.
@@ -101,7 +108,17 @@ impl Backups {
             files,
             turn: Semaphore::new(1),
             last: Mutex::default(),
+            restart_asked: AtomicBool::new(false),
+            deciding: tokio::sync::Mutex::default(),
         }
+    }
+
+    pub(crate) fn ask_restart(&self) {
+        self.restart_asked.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_restart_asked(&self) -> bool {
+        self.restart_asked.load(Ordering::Acquire)
     }
 
     fn last(&self) -> Last {
@@ -148,6 +165,11 @@ impl Hall {
     /// # Errors
     /// `NotFound`; a fault when the disk does not answer or is full.
     pub async fn verify_backup(&self, _by: &Owner, id: BackupId) -> Result<VerifiedBackup> {
+        self.verify(id).await
+    }
+
+    /// The same, for whoever has let its caller in.
+    pub(crate) async fn verify(&self, id: BackupId) -> Result<VerifiedBackup> {
         let backup = self.backup(id).await?;
         self.disk_has_room()?;
         let _turn = self.backup_turn().await?;
@@ -188,6 +210,11 @@ impl Hall {
             file: Arc::new(file),
             offset: 0,
         })
+    }
+
+    /// The files of the backups.
+    pub(crate) fn backup_files(&self) -> BackupFiles {
+        self.inner.backups.files.clone()
     }
 
     async fn backup(&self, id: BackupId) -> Result<Backup> {

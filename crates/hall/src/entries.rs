@@ -40,6 +40,7 @@ impl Hall {
         posting: Posting,
         once: Once<Posted>,
     ) -> Result<Posted> {
+        self.may_add()?;
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(EntryId::from_bytes);
         let posted = self

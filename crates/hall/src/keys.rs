@@ -1,16 +1,16 @@
 //! API keys: making, listing and revoking them, in both modes.
 
 use guildhall_domain::{
-    Refusal, Result,
+    Moment, Refusal, Result,
     callers::{Gate, Human, Identity},
     events::Event,
-    ids::KeyId,
+    ids::{AuthorId, KeyId},
     keys::Key,
     limits,
     outcome::Thing,
     text::Check,
 };
-use guildhall_store::{Seen, keys};
+use guildhall_store::{Seen, Tx, keys};
 use guildhall_world::tokens::{self as secrets, Secret};
 
 use crate::{Hall, callers, repeats::Once};
@@ -108,11 +108,22 @@ impl Hall {
                     .map(|key| key.author_id)
                     .filter(|author| by.identity == Identity::Owner || *author == by.author)
                     .ok_or(Refusal::NotFound(Thing::Key))?;
-                keys::remove(tx, key_id)?;
-                let event = Event::ApiKeyRevoked { author_id, key_id };
-                tx.append(now, Some(by.author), &event)?;
-                Ok(())
+                revoke(tx, by.author, author_id, key_id, now)
             })
             .await
     }
+}
+
+/// Revokes a key of `author_id` and tells of it.
+pub(crate) fn revoke(
+    tx: &mut Tx<'_>,
+    actor: AuthorId,
+    author_id: AuthorId,
+    key_id: KeyId,
+    now: Moment,
+) -> Result<()> {
+    keys::remove(tx, key_id)?;
+    let event = Event::ApiKeyRevoked { author_id, key_id };
+    tx.append(now, Some(actor), &event)?;
+    Ok(())
 }

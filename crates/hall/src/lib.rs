@@ -5,6 +5,7 @@
 pub mod accounts;
 pub mod agents;
 pub mod approvals;
+mod attachment_checks;
 pub mod attachments;
 pub mod authors;
 pub mod backups;
@@ -36,6 +37,7 @@ pub mod read_cursors;
 pub mod repeats;
 pub mod restore;
 pub mod retention;
+pub mod revived;
 pub mod rooms;
 pub mod runtimes;
 pub mod search;
@@ -46,6 +48,7 @@ mod sight;
 pub mod sign_ins;
 pub mod signals;
 mod start;
+pub mod storage;
 mod store_checks;
 pub mod streams;
 mod sweep;
@@ -61,15 +64,14 @@ pub mod workbench;
 use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
-    Fault, Moment, Result, attempts::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
-    outcome::FaultKind, signals::Signal,
+    Moment, Result, attempts::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
+    signals::Signal,
 };
 use guildhall_store::Store;
 use guildhall_world::{
     blobs::Blobs,
     connectors::Services,
     digests::Digests,
-    disk,
     grants::Grants,
     outgoing::{Outgoing, OwnPorts},
     process_tree::ProcessTrees,
@@ -89,6 +91,8 @@ pub use guildhall_world::outgoing;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peers;
 pub use guildhall_world::places::Places;
+/// What the last restore came to.
+pub use guildhall_world::restores::RestoreRecord;
 /// Where the programs of runtimes are looked for.
 pub use guildhall_world::runtimes::Programs;
 /// The way to a dev server; previews ask there.
@@ -97,8 +101,8 @@ pub use start::{Auth, Opening, PreviewDoors};
 
 use crate::{
     backups::Backups, interactions::Waiting, launching::Launching, passwords::Passwords,
-    reaching::Reaching, runtimes::Registry, start::Door, store_checks::StoreRecord,
-    streams::StreamLimits, tasks::Tasks,
+    reaching::Reaching, runtimes::Registry, start::Door, storage::Storage,
+    store_checks::StoreRecord, streams::StreamLimits, tasks::Tasks,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -113,6 +117,8 @@ struct Inner {
     store_record: StoreRecord,
     /// Its backups.
     backups: Backups,
+    /// What is kept of the disk.
+    storage: Storage,
     clock: Clock,
     /// The way to people's files.
     reaching: Reaching,
@@ -228,23 +234,6 @@ impl Hall {
         self.store().read(|_| Ok(())).await.map(|_| ())
     }
 
-    /// Whether the disk has room to write.
-    ///
-    /// # Errors
-    /// A fault of kind `StorageFull`, or that the disk does not say.
-    pub fn disk_has_room(&self) -> Result<(), Fault> {
-        let free = disk::free_bytes(&self.inner.data_dir)?;
-        if free < disk::DISK_FREE_MIN_BYTES {
-            let why = format!("{free} bytes are left");
-            return Err(Fault::new(
-                FaultKind::StorageFull,
-                "looking at the disk",
-                why,
-            ));
-        }
-        Ok(())
-    }
-
     fn store(&self) -> &Store {
         &self.inner.store
     }
@@ -265,6 +254,7 @@ impl Hall {
                 store: parts.store,
                 store_record: parts.store_record,
                 backups: Backups::new(parts.backups),
+                storage: Storage::new(&parts.data_dir),
                 clock: parts.clock,
                 reaching: Reaching::new(parts.confined, parts.journals),
                 blobs: Arc::new(parts.blobs),

@@ -1,33 +1,61 @@
-//! Restore: going back to a backup while no server runs. What was there is set aside and never
-//! deleted, and the event log becomes another one, so that every reader begins anew.
+//! Restore: going back to a backup while no server has the data open. What was there is set aside
+//! and never deleted, and the event log becomes another one, so that every reader begins anew.
+//! A running server only notes the request and ends; its next start restores before it serves.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use guildhall_domain::{
-    Fault, Moment,
+    Fault, Moment, Refusal, Result,
     backups::Backup,
+    callers::{Gate, OwnerInteractive},
     ids::{BackupId, LogId},
 };
-use guildhall_store::backups as copies;
-use guildhall_world::{backups::BackupFiles, data_dir::DataDir, store_state::StoreState};
+use guildhall_store::{backups as copies, revived};
+use guildhall_world::{
+    backups::BackupFiles,
+    data_dir::DataDir,
+    restores::{RestoreRecord, RestoreRequest},
+    store_state::StoreState,
+};
 
 use crate::Hall;
 
-/// What going back to a backup did.
-#[derive(Clone, Debug)]
-pub struct Restored {
-    /// The backup.
-    pub backup: Backup,
-    /// Where the data of before is now; `None` when there was none.
-    pub set_aside: Option<PathBuf>,
-    /// Attachments that the backup names and that were not to be had whole.
-    pub attachments_missing: u64,
-    /// Labels of agent tokens that count again, although they were revoked since; `None` when the
-    /// data of before cannot say.
-    pub tokens_revived: Option<Vec<String>>,
+impl Hall {
+    /// Has the server restart from a backup: verifies it, notes the request for the next start,
+    /// and begins to stop.
+    ///
+    /// # Errors
+    /// `NotFound`, [`Refusal::BackupDamaged`], [`Refusal::ShuttingDown`]; a fault when the disk is
+    /// full or refuses. Nothing is changed then.
+    pub async fn request_restore(&self, by: &OwnerInteractive, id: BackupId) -> Result<Backup> {
+        let verified = self.verify(id).await?;
+        if let Some(problem) = verified.problem {
+            return Err(Refusal::BackupDamaged(problem).into());
+        }
+        if *self.tasks().stopping().borrow() {
+            return Err(Refusal::ShuttingDown.into());
+        }
+        let request = RestoreRequest {
+            backup: verified.backup.clone(),
+            asked_at: self.now(),
+            port: None,
+        };
+        let data_dir = self.inner.data_dir.clone();
+        let noted = tokio::task::spawn_blocking(move || request.write(&data_dir)).await;
+        noted
+            .map_err(io::Error::other)
+            .flatten()
+            .map_err(|error| Fault::broken("noting a restore", error))?;
+        tracing::warn!(backup = %id, by = %by.caller().author, "the server restarts from a backup");
+        self.inner.backups.ask_restart();
+        self.tasks().stop();
+        Ok(verified.backup)
+    }
+
+    /// Whether the server is to start again once it has ended, because a restore was asked for.
+    pub fn is_restart_asked(&self) -> bool {
+        self.inner.backups.is_restart_asked()
+    }
 }
 
 /// The backups in a data folder, the newest first; also while a server runs.
@@ -41,7 +69,7 @@ pub fn list(data_dir: &Path) -> Result<Vec<Backup>, Fault> {
 /// Goes back to a backup, the newest one unless named. `None` when there is no such backup.
 ///
 /// The copy is unpacked and checked before anything of the data is moved. Where the machine ends
-/// in the middle, the server does not start, and the same command goes on.
+/// in the middle, the next start of a server goes on, and so does the same call.
 ///
 /// # Errors
 /// A fault when the backup is damaged or the disk refuses.
@@ -49,37 +77,114 @@ pub fn restore(
     data_dir: &DataDir,
     id: Option<BackupId>,
     now: Moment,
-) -> Result<Option<Restored>, Fault> {
+) -> Result<Option<RestoreRecord>, Fault> {
     let files = BackupFiles::open(data_dir.path())?;
     let mut all = files.list()?.into_iter();
     let found = match id {
         Some(id) => all.find(|backup| backup.id == id),
         None => all.next(),
     };
-    let Some(backup) = found else {
-        return Ok(None);
+    found
+        .map(|backup| go_back(data_dir, &files, backup, now))
+        .transpose()
+}
+
+/// Does the restore that was asked for, or begun and not completed, before a server opens the
+/// data. When it cannot even begin, the data stays as it is and the record says why.
+///
+/// # Errors
+/// A fault when the data of before is set aside and the restored data is not in its place, or
+/// what is known of the restore cannot be read or kept; no server may start then.
+pub fn complete_requested(data_dir: &DataDir, now: Moment) -> Result<(), Fault> {
+    let broken = |during| move |error: io::Error| Fault::broken(during, error);
+    let folder = data_dir.path();
+    let request = RestoreRequest::read(folder).map_err(broken("reading which restore is due"))?;
+    let Some(request) = request else {
+        return Ok(());
     };
-    let unpacked = data_dir.restoring();
-    files.unpack(&backup, &unpacked)?;
-    copies::inspect(&unpacked)?;
-    copies::begin_new_log(&unpacked, Hall::new_id(LogId::from_bytes))?;
-    let failed = |error: io::Error| Fault::broken("setting the data of before aside", error);
-    let set_aside = data_dir.set_data_aside(&now.to_string()).map_err(failed)?;
+    let id = request.backup.id;
+    tracing::warn!(backup = %id, "going back to a backup");
+    let problem = match restore(data_dir, Some(id), now) {
+        Ok(Some(_)) => return Ok(()),
+        Ok(None) => Fault::broken("going back to a backup", "it is not there any more"),
+        Err(fault) => fault,
+    };
+    if data_dir.is_set_aside(&request.asked_at.to_string()) {
+        return Err(problem);
+    }
+    let problem = format!("{problem}: {}", problem.source);
+    tracing::error!(problem, "nothing was restored; the data is as it was");
+    let record = RestoreRecord {
+        at: now,
+        backup: request.backup,
+        problem: Some(problem),
+        set_aside: None,
+        attachments_missing: 0,
+        revived: Some(Vec::new()),
+    };
+    record
+        .write(folder)
+        .and_then(|()| RestoreRequest::remove(folder))
+        .map_err(broken("noting that nothing was restored"))
+}
+
+fn go_back(
+    data_dir: &DataDir,
+    files: &BackupFiles,
+    backup: Backup,
+    now: Moment,
+) -> Result<RestoreRecord, Fault> {
+    let broken = |during| move |error: io::Error| Fault::broken(during, error);
+    let (folder, unpacked) = (data_dir.path(), data_dir.restoring());
+    let drop_unpacked = || {
+        let dropped = data_dir.drop_restoring();
+        dropped.map_err(broken("dropping what an earlier restore unpacked"))
+    };
+    drop_unpacked()?;
+    let ready = files
+        .unpack(&backup, &unpacked)
+        .and_then(|()| copies::inspect(&unpacked))
+        .and_then(|_| copies::begin_new_log(&unpacked, Hall::new_id(LogId::from_bytes)));
+    if let Err(fault) = ready {
+        drop_unpacked()?;
+        return Err(fault);
+    }
+    let begun = RestoreRequest::read(folder).map_err(broken("reading which restore is due"))?;
+    let request = RestoreRequest {
+        backup: backup.clone(),
+        // A restore that did not come to its end has set the data aside already.
+        asked_at: begun.as_ref().map_or(now, |begun| begun.asked_at),
+        port: begun.and_then(|begun| begun.port),
+    };
+    request.write(folder).map_err(broken("noting a restore"))?;
+    let set_aside = data_dir
+        .set_data_aside(&request.asked_at.to_string())
+        .map_err(broken("setting the data of before aside"))?;
     let named = files.attachments_of(backup.id)?;
     let missing = files.restore_attachments(&named, &data_dir.blobs())?;
-    StoreState::remove(data_dir.path())
-        .map_err(|error| Fault::broken("forgetting what was known of the store", error))?;
-    let tokens_revived = set_aside.as_deref().and_then(|folder| {
-        let before = DataDir::database_in(folder);
-        copies::revived_tokens(&before, &unpacked).ok()
-    });
+    StoreState::remove(folder).map_err(broken("forgetting what was known of the store"))?;
+    let revived = match set_aside.as_deref().map(DataDir::database_in) {
+        None => Some(Vec::new()),
+        Some(before) => revived::revived_credentials(&before, &unpacked)
+            .inspect_err(
+                |fault| tracing::warn!(error = ?fault, "what the restore revives is unknown"),
+            )
+            .ok(),
+    };
     data_dir
         .take_restored()
-        .map_err(|error| Fault::broken("putting the restored data in its place", error))?;
-    Ok(Some(Restored {
+        .map_err(broken("putting the restored data in its place"))?;
+    let record = RestoreRecord {
+        at: now,
         backup,
+        problem: None,
         set_aside,
         attachments_missing: missing.len() as u64,
-        tokens_revived,
-    }))
+        revived,
+    };
+    record
+        .write(folder)
+        .and_then(|()| RestoreRequest::remove(folder))
+        .map_err(broken("noting what was restored"))?;
+    Ok(record)
 }

@@ -88,6 +88,7 @@ impl Hall {
     /// [`Refusal::AuthorRetired`], [`Refusal::SlugTaken`], [`Refusal::OwnerMustBePresent`],
     /// [`Refusal::LimitReached`].
     pub async fn make_room(&self, by: &AnyCaller, ask: NewRoom, once: Once<Made>) -> Result<Made> {
+        self.may_add()?;
         ask.check()?;
         let naming = ask.naming()?;
         let (by, now) = (*by.caller(), self.now());

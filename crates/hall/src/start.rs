@@ -295,6 +295,8 @@ impl Hall {
         // Behind the writing that every start does: nobody is answered by it, and without it a
         // damaged store could not even be read.
         store_checks::start(&hall, check_due);
+        crate::attachment_checks::start(&hall);
+        crate::storage::start(&hall);
         Ok(hall)
     }
 }

@@ -14,11 +14,11 @@ use guildhall_world::store_state::StoreState;
 use crate::Hall;
 
 /// How often the job looks whether a check is due.
-const PERIOD: Duration = Duration::from_secs(10 * 60);
+pub(crate) const PERIOD: Duration = Duration::from_secs(10 * 60);
 /// How often the newest event is noted, so that a store that ends before it is noticed.
 const NOTE_EVERY: Duration = Duration::from_secs(5);
 /// Seconds between two checks.
-const CHECK_EVERY_S: i64 = 24 * 3_600;
+pub(crate) const CHECK_EVERY_S: i64 = 24 * 3_600;
 
 /// What is known of the store beside it.
 #[derive(Debug)]
@@ -123,7 +123,12 @@ impl Hall {
         }
     }
 
-    fn change_record(&self, change: impl FnOnce(&mut StoreState)) {
+    /// What is known of the store beside it.
+    pub(crate) fn store_state(&self) -> StoreState {
+        self.inner.store_record.state()
+    }
+
+    pub(crate) fn change_record(&self, change: impl FnOnce(&mut StoreState)) {
         self.inner.store_record.change(&self.inner.data_dir, change);
     }
 }

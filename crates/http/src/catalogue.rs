@@ -197,6 +197,9 @@ catalogue! {
     BACKUP_NOT_FOUND 404 "Backup not found",
         "There is no such backup, or it is not kept any more.",
         "List the backups and take one of them.";
+    REVIVED_CREDENTIAL_NOT_FOUND 404 "Nothing to decide",
+        "No such credential waits for a decision.",
+        "Read what the last restore came to: GET /api/restore lists what is left to decide.";
     ATTACHMENT_NOT_FOUND 404 "Attachment not found",
         "There is no such file in this room.",
         "Read the entry for its files; an upload that nobody posts is dropped after a day.";
@@ -275,6 +278,12 @@ catalogue! {
     ATTACHMENT_ALREADY_POSTED 409 "Attachment already posted",
         "This file is part of an entry already.",
         "Upload it again to post it again.";
+    BACKUP_DAMAGED 409 "Backup damaged",
+        "This backup is damaged; nothing was changed.",
+        "Restore another backup. The details say what is wrong with this one.";
+    LATER_PASSWORD_MISSING 409 "The later password is gone",
+        "The data set aside by the restore is not there any more, and with it the later password.",
+        "Keep the password, and have the person change it; or remove the account.";
     AUTH_MODE_LOCAL 409 "No accounts in this mode",
         "This server knows its owner by the user of this computer and has no accounts.",
         "Start it with --auth login to let people sign in.";
@@ -520,7 +529,7 @@ catalogue! {
         "Try again after the seconds named in Retry-After; when it comes again, look at the disk. The server's log names the error.";
     STORE_DAMAGED 503 "Data damaged",
         "The server's data is damaged. Reading goes on where it can; no change is accepted.",
-        "Ask the owner of the server to stop it and to go back to a backup: `guildhall restore` lists them, `guildhall restore latest` takes the newest.";
+        "Ask the owner of the server to go back to a backup: in Settings, Backups; or with `guildhall restore` while the server does not run.";
     SHUTTING_DOWN 503 "Shutting down",
         "The server is stopping.",
         "Try again when it runs.";

@@ -242,6 +242,7 @@ impl From<Refusal> for ApiError {
             }
             Refusal::InteractionChanged(digest) => error.with_details(json!({ "digest": digest })),
             Refusal::OptionNotOffered(options) => error.with_details(json!({ "options": options })),
+            Refusal::BackupDamaged(problem) => error.with_details(json!({ "problem": problem })),
             Refusal::UseSessionRoute(route) => error.with_details(json!({ "route": route })),
             Refusal::ApprovalRequired(required) => {
                 let mut error = error;
@@ -422,6 +423,9 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
         Refusal::NotFound(Thing::Approval) => catalogue::APPROVAL_NOT_FOUND,
         Refusal::NotFound(Thing::Backup) => catalogue::BACKUP_NOT_FOUND,
+        Refusal::NotFound(Thing::RevivedCredential) => catalogue::REVIVED_CREDENTIAL_NOT_FOUND,
+        Refusal::BackupDamaged(_) => catalogue::BACKUP_DAMAGED,
+        Refusal::LaterPasswordMissing => catalogue::LATER_PASSWORD_MISSING,
         Refusal::NotFound(Thing::Attachment) => catalogue::ATTACHMENT_NOT_FOUND,
         Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
         Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,

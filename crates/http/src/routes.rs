@@ -18,9 +18,9 @@ use crate::{
         browser_tabs, callers, canvas, capabilities, cloud, commands, connector_connections,
         connector_executions, connector_flows, connector_providers, connector_reviews, directories,
         entries, export, file_reads, files, interactions, keys, mcp, mcp_gateway, mcp_servers,
-        mcp_signin, members, messages, oauth, operating, reactions, read_cursors, rooms, runtimes,
-        search, served, session_canvas, session_tasks, sessions, settings, sign_ins, signals,
-        streams, threads, tokens, trusted_browsers, turns, usage, workbench,
+        mcp_signin, members, messages, oauth, operating, reactions, read_cursors, restores, rooms,
+        runtimes, search, served, session_canvas, session_tasks, sessions, settings, sign_ins,
+        signals, storage, streams, threads, tokens, trusted_browsers, turns, usage, workbench,
     },
     catalogue,
     docs::{self, Docs},
@@ -230,6 +230,10 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(backups::list, backups::make))
         .routes(routes!(backups::verify))
         .routes(routes!(backups::file))
+        .routes(routes!(restores::start))
+        .routes(routes!(restores::last))
+        .routes(routes!(restores::decide))
+        .routes(routes!(storage::get))
         .routes(routes!(operating::alive))
         .routes(routes!(operating::ready))
         .routes(routes!(operating::metrics))

@@ -151,25 +151,6 @@ pub fn begin_new_log(copy: &Path, log_id: LogId) -> Result<(), Fault> {
     write().map_err(|error| fault("beginning a new event log", error))
 }
 
-/// The labels of agent tokens that count in the store at `restored` and were revoked in the one
-/// at `before`: a restore revives them.
-///
-/// # Errors
-/// A fault when one of the two cannot be read.
-pub fn revived_tokens(before: &Path, restored: &Path) -> Result<Vec<String>, Fault> {
-    let during = "looking for tokens that were revoked since";
-    let read = || -> rusqlite::Result<Vec<String>> {
-        let connection = Connection::open(restored)?;
-        connection.execute("ATTACH DATABASE $1 AS previous", [before.to_string_lossy()])?;
-        let mut statement = connection.prepare(
-            "SELECT t.label FROM tokens t JOIN previous.tokens p ON p.id = t.id
-             WHERE t.revoked_at IS NULL AND p.revoked_at IS NOT NULL ORDER BY t.id",
-        )?;
-        statement.query_map([], |row| row.get(0))?.collect()
-    };
-    read().map_err(|error| fault(during, error))
-}
-
 /// One snapshot is held over all steps, so that writers never make the copy begin anew.
 fn copy_in_steps(
     source: &Connection,

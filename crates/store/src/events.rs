@@ -71,6 +71,23 @@ pub fn newest(db: &Rx<'_>) -> Result<u64> {
     })
 }
 
+/// Bytes of all events in the log.
+///
+/// # Errors
+/// A fault when the engine cannot read.
+pub fn log_bytes(db: &Rx<'_>) -> Result<u64> {
+    db.one(
+        "SELECT COALESCE(
+           (SELECT bytes_total FROM events ORDER BY seq DESC LIMIT 1)
+           - (SELECT bytes_total - LENGTH(data) FROM events ORDER BY seq LIMIT 1), 0)",
+        [],
+        |row| {
+            row.get::<_, i64>(0)
+                .map(|bytes| bytes.max(0).unsigned_abs())
+        },
+    )
+}
+
 /// The oldest seq still in the log; one above the newest when the log is empty.
 ///
 /// # Errors

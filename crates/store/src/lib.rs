@@ -33,6 +33,7 @@ pub mod reactions;
 pub mod read_cursors;
 mod readers;
 pub mod repeats;
+pub mod revived;
 pub mod rooms;
 mod rows;
 pub mod runtimes;
@@ -103,6 +104,8 @@ pub struct Written {
 pub struct Store {
     path: PathBuf,
     damage: damage::Damage,
+    /// Counts changes that a full disk refused.
+    full: watch::Sender<u64>,
     writer: writer::Writer,
     readers: readers::Readers,
     head: watch::Receiver<u64>,
@@ -129,6 +132,7 @@ impl Store {
         Ok(Self {
             path: path.to_owned(),
             damage,
+            full: watch::Sender::new(0),
             writer,
             readers,
             head,
@@ -152,7 +156,13 @@ impl Store {
     {
         let (sender, answer) = oneshot::channel();
         self.writer.submit(job, sender)?;
-        answer.await.unwrap_or_else(|_| Err(gone()))
+        let outcome = answer.await.unwrap_or_else(|_| Err(gone()));
+        if let Err(Error::Fault(fault)) = &outcome
+            && fault.kind == FaultKind::StorageFull
+        {
+            self.full.send_modify(|count| *count += 1);
+        }
+        outcome
     }
 
     /// Runs `job` on one consistent snapshot and says up to which event it had seen.
@@ -208,6 +218,11 @@ impl Store {
     /// Why nothing is written any more; `None` while no damage was noticed.
     pub fn damage(&self) -> watch::Receiver<Option<String>> {
         self.damage.watch()
+    }
+
+    /// Moves each time that a full disk refuses a change.
+    pub fn full(&self) -> watch::Receiver<u64> {
+        self.full.subscribe()
     }
 
     /// Takes over that an earlier run noticed damage.

@@ -261,6 +261,11 @@ impl BackupFiles {
         Ok(damaged)
     }
 
+    /// Where the copy of an attachment lies beside the backups, if there is one.
+    pub fn attachment(&self, digest: Digest) -> PathBuf {
+        blob(&self.attachments(), digest)
+    }
+
     /// Puts a backup's attachments into the folder at `blobs`; answers those that are not to be
     /// had whole.
     ///

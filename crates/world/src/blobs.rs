@@ -8,13 +8,14 @@
 use std::{
     collections::HashMap,
     fs::{DirBuilder, File},
-    io::{self, Write},
+    io::{self, Read, Write},
     os::{
         fd::OwnedFd,
         unix::fs::{DirBuilderExt, FileExt},
     },
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use guildhall_domain::{
@@ -27,7 +28,11 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{digests::Digesting, disk};
+use crate::{
+    digests::Digesting,
+    disk,
+    verified::{FileState, VerifiedFiles},
+};
 
 /// The folder of blobs in the data folder.
 pub(crate) const BLOBS: &str = "blobs";
@@ -43,6 +48,7 @@ pub struct Blobs {
     drafts: Arc<OwnedFd>,
     /// A std mutex: held for counting and for one removal, never over an await.
     claims: Mutex<Claims>,
+    verified: VerifiedFiles,
 }
 
 /// Who needs blobs that the store does not know of yet, and which ones are about to go.
@@ -84,6 +90,7 @@ impl Blobs {
                 blobs,
                 drafts: Arc::new(drafts),
                 claims: Mutex::default(),
+                verified: VerifiedFiles::default(),
             })
         };
         open().map_err(|error| fault("opening the folder of attachments", error))
@@ -131,24 +138,78 @@ impl Blobs {
         })
     }
 
-    /// Opens a blob for reading, once its bytes were found to be those of its digest; `None` when
-    /// it is not there.
+    /// Opens a blob for reading, once its bytes were found to be those of its digest: now, or
+    /// earlier where the file was not changed since. `None` when it is not there.
     ///
     /// # Errors
     /// A fault when the disk does not answer, or something else lies in its place; one of kind
     /// `AttachmentDamaged` when its bytes are others.
     pub fn read(&self, digest: Digest) -> Result<Option<Blob>, Fault> {
-        let open = || -> io::Result<File> {
+        let Some((blob, state)) = self.open_blob(digest)? else {
+            return Ok(None);
+        };
+        if !self.verified.holds(state, digest) {
+            blob.verify(digest, &|_| true)?;
+            self.verified.remember(state, &blob.0, digest);
+        }
+        Ok(Some(blob))
+    }
+
+    /// Reads a blob whole, and says whether its bytes are those of its digest; one that is not
+    /// there has none. `go_on` is asked behind each part, with how long that took; when it says
+    /// no, the rest counts as whole.
+    ///
+    /// # Errors
+    /// A fault when the folder of it cannot be reached.
+    pub fn is_whole(
+        &self,
+        digest: Digest,
+        go_on: &dyn Fn(Duration) -> bool,
+    ) -> Result<bool, Fault> {
+        let Some((blob, state)) = self.open_blob(digest)? else {
+            return Ok(true);
+        };
+        // A file that the disk cannot read is of no more use than one with other bytes.
+        let is_whole = blob.verify(digest, go_on).is_ok();
+        if !is_whole {
+            self.verified.forget(state);
+        }
+        Ok(is_whole)
+    }
+
+    /// Puts the copy at `from` in the place of a blob; says whether that was whole.
+    ///
+    /// # Errors
+    /// A fault, of kind `StorageFull` when the disk is.
+    pub fn replace(self: &Arc<Self>, digest: Digest, from: &Path) -> Result<bool, Fault> {
+        let mut draft = self.draft()?;
+        let mut part = vec![0; VERIFIED_AT_ONCE];
+        let Ok(mut copy) = File::open(from) else {
+            return Ok(false);
+        };
+        loop {
+            match copy.read(&mut part) {
+                Ok(0) => break,
+                Ok(length) => draft.write(&part[..length])?,
+                Err(_) => return Ok(false),
+            }
+        }
+        if draft.digesting.clone().finish() != digest {
+            return Ok(false);
+        }
+        self.keep(&draft).map(|_| true)
+    }
+
+    fn open_blob(&self, digest: Digest) -> Result<Option<(Blob, FileState)>, Fault> {
+        let open = || -> io::Result<(Blob, FileState)> {
             let folder = openat(&self.blobs, shelf(digest), FOLDER, Mode::empty())?;
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            Ok(openat(folder, digest.to_string(), flags, Mode::empty())?.into())
+            let file = File::from(openat(folder, digest.to_string(), flags, Mode::empty())?);
+            let state = FileState::of(&file)?;
+            Ok((Blob(file), state))
         };
         match open() {
-            Ok(file) => {
-                let blob = Blob(file);
-                blob.verify(digest)?;
-                Ok(Some(blob))
-            }
+            Ok(opened) => Ok(Some(opened)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(fault("opening an attachment", error)),
         }
@@ -321,24 +382,29 @@ impl Drop for Claim {
 pub struct Blob(File);
 
 impl Blob {
-    /// Holds back bytes that are not those of `digest`.
-    fn verify(&self, digest: Digest) -> Result<(), Fault> {
-        let read = || -> io::Result<Digest> {
+    /// Holds back bytes that are not those of `digest`. `go_on` is asked behind each part, with
+    /// how long that took; when it says no, nothing is known of the rest.
+    fn verify(&self, digest: Digest, go_on: &dyn Fn(Duration) -> bool) -> Result<(), Fault> {
+        let read = || -> io::Result<Option<Digest>> {
             let mut digesting = Digesting::default();
             let mut part = vec![0; VERIFIED_AT_ONCE];
             let mut offset = 0;
             loop {
+                let began = Instant::now();
                 match self.0.read_at(&mut part, offset)? {
-                    0 => return Ok(digesting.finish()),
+                    0 => return Ok(Some(digesting.finish())),
                     length => {
                         digesting.add(&part[..length]);
                         offset += length as u64;
                     }
                 }
+                if !go_on(began.elapsed()) {
+                    return Ok(None);
+                }
             }
         };
         let found = read().map_err(|error| fault("reading an attachment", error))?;
-        if found == digest {
+        if found.is_none_or(|found| found == digest) {
             return Ok(());
         }
         Err(Fault::new(

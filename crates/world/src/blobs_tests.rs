@@ -120,3 +120,35 @@ fn a_link_in_the_place_of_a_blob_leads_nowhere() {
     std::os::unix::fs::symlink(&secret, house.place(digest)).unwrap();
     assert!(house.blobs.read(digest).is_err());
 }
+
+#[test]
+fn a_part_of_a_verified_file_is_read_without_the_rest_until_the_file_changes() {
+    let house = House::open();
+    let kept = house.keep(b"the plan");
+    let state = |house: &House| house.blobs.open_blob(kept.digest).unwrap().unwrap().1;
+    assert!(!house.blobs.verified.holds(state(&house), kept.digest));
+    house.blobs.read(kept.digest).unwrap().unwrap();
+    assert!(house.blobs.verified.holds(state(&house), kept.digest));
+    std::fs::write(house.place(kept.digest), "the plot").unwrap();
+    let damaged = house.blobs.read(kept.digest).unwrap_err();
+    assert_eq!(damaged.kind, FaultKind::AttachmentDamaged);
+    assert!(!house.blobs.is_whole(kept.digest, &|_| true).unwrap());
+}
+
+#[test]
+fn a_damaged_blob_is_replaced_by_a_whole_copy_alone() {
+    let house = House::open();
+    let kept = house.keep(b"the plan");
+    std::fs::write(house.place(kept.digest), "the plot").unwrap();
+    let copy = house.scratch.path().join("copy");
+    assert!(!house.blobs.replace(kept.digest, &copy).unwrap(), "no copy");
+    for (bytes, is_whole) in [("the plot", false), ("the plan", true)] {
+        std::fs::write(&copy, bytes).unwrap();
+        assert_eq!(house.blobs.replace(kept.digest, &copy).unwrap(), is_whole);
+        assert_eq!(
+            house.blobs.is_whole(kept.digest, &|_| true).unwrap(),
+            is_whole
+        );
+    }
+    assert_eq!(house.drafts(), 0);
+}

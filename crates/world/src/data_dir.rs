@@ -96,40 +96,63 @@ impl DataDir {
         self.path.join(BLOBS)
     }
 
-    /// Where a restored database waits for its place; while it does, no server may start.
+    /// Where a restored database waits for its place.
     pub fn restoring(&self) -> PathBuf {
         self.path.join(RESTORING)
     }
 
-    /// Moves the database and the attachments into a folder of their own beside the others set
-    /// aside; answers that folder, `None` when there was nothing to move.
+    /// Drops a restored database that did not come to its place.
+    ///
+    /// # Errors
+    /// Whatever the file system answers.
+    pub fn drop_restoring(&self) -> io::Result<()> {
+        for end in ["", "-wal", "-shm"] {
+            let dropped = std::fs::remove_file(self.path.join(format!("{RESTORING}{end}")));
+            match dropped {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether data was set aside under `name`.
+    pub fn is_set_aside(&self, name: &str) -> bool {
+        self.path.join(SET_ASIDE).join(name).exists()
+    }
+
+    /// Moves the database and the attachments into the folder `name` beside the others set aside;
+    /// answers that folder, `None` when there was nothing to move. What a try before this one set
+    /// aside under the same name stays as it is.
     ///
     /// # Errors
     /// Whatever the file system answers; what was moved until then stays there.
     pub fn set_data_aside(&self, name: &str) -> io::Result<Option<PathBuf>> {
-        let folder = self.path.join(SET_ASIDE).join(name);
-        let mut is_any = false;
+        let all = self.path.join(SET_ASIDE);
+        let folder = all.join(name);
         for part in ["", "-wal", "-shm"]
             .map(|end| format!("{DATABASE}{end}"))
             .iter()
             .map(String::as_str)
             .chain([BLOBS])
         {
-            let from = self.path.join(part);
-            if from.exists() {
+            let (from, to) = (self.path.join(part), folder.join(part));
+            // With one there already, what is here is of the restored data.
+            if from.exists() && !to.exists() {
                 DirBuilder::new()
                     .recursive(true)
                     .mode(0o700)
                     .create(&folder)?;
-                std::fs::rename(from, folder.join(part))?;
-                is_any = true;
+                std::fs::rename(from, to)?;
             }
         }
-        if is_any {
-            File::open(&folder)?.sync_all()?;
-            File::open(&self.path)?.sync_all()?;
+        if !folder.exists() {
+            return Ok(None);
         }
-        Ok(is_any.then_some(folder))
+        for changed in [&folder, &all, &self.path] {
+            File::open(changed)?.sync_all()?;
+        }
+        Ok(Some(folder))
     }
 
     /// Puts a restored database in its place.
@@ -212,7 +235,7 @@ const DATABASE: &str = "guildhall.sqlite";
 /// A restored database's name, until it takes the place of the other one.
 const RESTORING: &str = "restoring.sqlite";
 /// The folder in which data is set aside.
-const SET_ASIDE: &str = "set-aside";
+pub const SET_ASIDE: &str = "set-aside";
 /// The configuration file's name in the data folder.
 pub const CONFIGURATION: &str = "guildhall.toml";
 

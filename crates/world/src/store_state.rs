@@ -24,6 +24,12 @@ pub struct StoreState {
     pub newest_seq: u64,
     /// The damage noticed, until a check of the whole file finds none.
     pub damage: Option<String>,
+    /// When all attachments were checked last, in milliseconds since 1970; 0 before that.
+    #[serde(default)]
+    pub attachments_checked_at_ms: i64,
+    /// Digests of attachments that were found damaged then and could not be restored.
+    #[serde(default)]
+    pub attachments_damaged: Vec<String>,
 }
 
 impl StoreState {
@@ -68,6 +74,12 @@ impl StoreState {
     pub fn checked_at(&self) -> Moment {
         Moment::from_millis(self.checked_at_ms)
     }
+
+    /// When all attachments were checked last; `None` before the first time.
+    pub fn attachments_checked_at(&self) -> Option<Moment> {
+        let at = self.attachments_checked_at_ms;
+        (at > 0).then(|| Moment::from_millis(at))
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +97,8 @@ mod tests {
             checked_at_ms: 7,
             newest_seq: 3,
             damage: Some("page 3".to_owned()),
+            attachments_checked_at_ms: 8,
+            attachments_damaged: vec!["ab".to_owned()],
         };
         state.write(data).unwrap();
         assert_eq!(StoreState::read(data), Some(state));

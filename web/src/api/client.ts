@@ -8,6 +8,7 @@ import type { Content } from '../canvas/content';
 import type { CanvasPlace } from '../canvas/place';
 import { ApiError } from '../errors/error';
 import type { components, paths } from './schema';
+import type { RevivedDecision } from './types';
 
 type Schemas = components['schemas'];
 
@@ -114,6 +115,7 @@ export const api = {
   whoami: () => reading(http.GET('/api/auth/whoami')),
   health: () => reading(http.GET('/api/health')),
   ready: () => reading(readiness()),
+  storage: () => reading(http.GET('/api/storage')),
 
   authors: {
     page: (cursor?: string) =>
@@ -229,6 +231,13 @@ export const api = {
   backups: {
     list: () => reading(http.GET('/api/backups')),
     make: () => changed(http.POST('/api/backups')),
+  },
+
+  restore: {
+    start: (id: string) => changed(http.POST('/api/backups/{id}/restore', { params: { path: { id } } })),
+    last: () => reading(http.GET('/api/restore')),
+    decide: (id: string, decision: RevivedDecision) =>
+      changed(http.POST('/api/restore/revived/{id}', { params: { path: { id } }, body: { decision } })),
   },
 
   settings: {

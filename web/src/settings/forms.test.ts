@@ -88,6 +88,6 @@ test('a configuration file holds values as TOML, and no secrets', () => {
 
 test('who is not the owner is offered neither people nor the server', () => {
   expect(sectionsFor('login', false).map(({ id }) => id)).toEqual(['appearance', 'account', 'devices']);
-  expect(sectionsFor('login', true).map(({ id }) => id)).toEqual(['appearance', 'account', 'devices', 'people', 'enclosure', 'backups', 'server']);
-  expect(sectionsFor('local', true).map(({ id }) => id)).toEqual(['appearance', 'devices', 'people', 'enclosure', 'backups', 'server']);
+  expect(sectionsFor('login', true).map(({ id }) => id)).toEqual(['appearance', 'account', 'devices', 'people', 'enclosure', 'backups', 'storage', 'server']);
+  expect(sectionsFor('local', true).map(({ id }) => id)).toEqual(['appearance', 'devices', 'people', 'enclosure', 'backups', 'storage', 'server']);
 });

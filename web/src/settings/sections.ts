@@ -14,6 +14,7 @@ export const sections: Section[] = [
   { id: 'people', name: 'People', needs: 'owner' },
   { id: 'enclosure', name: 'Enclosure', needs: 'owner' },
   { id: 'backups', name: 'Backups', needs: 'owner' },
+  { id: 'storage', name: 'Storage', needs: 'owner' },
   { id: 'server', name: 'This server', needs: 'owner' },
 ];
 

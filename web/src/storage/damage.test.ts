@@ -18,3 +18,9 @@ test('whole data, a full disk and a server that stops have no banner', () => {
   expect(damageWords(ready('degraded', 'ok', 'not ok'), true)).toBeNull();
   expect(damageWords(ready('draining', 'the store does not answer'), true)).toBeNull();
 });
+
+test('a disk that was full has a banner for the owner, who can free it', () => {
+  const full = 'looking at the disk: the disk was full; 5 bytes are left with the reserve';
+  expect(damageWords(ready('degraded', 'ok', full), true)).toMatch(/Nothing is added until there is room; remove/);
+  expect(damageWords(ready('degraded', 'ok', 'not ok'), false)).toBeNull();
+});

@@ -49,3 +49,8 @@ export function ago(iso: string, now: Date): string {
 export function dateWords(iso: string): string {
   return new Date(iso).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 }
+
+/** `21 Nov 2026, 12:03`, where the very moment matters. */
+export function momentWords(iso: string): string {
+  return `${dateWords(iso)}, ${clock(iso)}`;
+}

@@ -1,7 +1,7 @@
 //! `guildhall backup`.
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     args::Nothing,
@@ -9,6 +9,7 @@ use super::{
     desk::Desk,
     downloads::Place,
     failures::{FAULT, Failure},
+    input,
     output::{Cell, View},
     target::Target,
 };
@@ -33,6 +34,19 @@ pub(crate) enum Verb {
         after_help = "Example:\n  guildhall backup download latest --out guildhall.sqlite.zst"
     )]
     Download(Download),
+    /// Restarts the server from a backup; what is there is set aside, agents stop
+    #[command(
+        after_help = "While no server runs, `guildhall restore` does the same.\n\nExample:\n  guildhall backup restore latest --yes"
+    )]
+    Restore(Restore),
+    /// Shows what the last restore came to, and what is to be decided since
+    #[command(after_help = "Example:\n  guildhall backup restored")]
+    Restored(Nothing),
+    /// Ends a credential again that a restore made count, or lets it count on
+    #[command(
+        after_help = "Examples:\n  guildhall backup decide 0192f0c1-2d3e-7abc-8def-0123456789ab revoke\n  guildhall backup decide all revoke"
+    )]
+    Decide(Decide),
 }
 
 /// One backup.
@@ -50,6 +64,27 @@ pub(crate) struct Download {
     which: Which,
     #[command(flatten)]
     place: Place,
+}
+
+/// The backup to go back to.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    which: Which,
+    /// Do not ask first
+    #[arg(long)]
+    yes: bool,
+}
+
+/// A decision about what a restore revived.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Decide {
+    /// The credential's id, as `backup restored` shows it, or `all`
+    #[arg(value_name = "CREDENTIAL", value_parser = NonEmptyStringValueParser::new())]
+    credential: String,
+    /// What becomes of it; to revoke a password brings back the later one
+    #[arg(value_parser = ["revoke", "keep"])]
+    decision: String,
 }
 
 /// How backups are listed.
@@ -90,6 +125,46 @@ const VERIFIED: View = View {
     ],
 };
 
+const STARTED: View = View {
+    list: None,
+    id: "/backup/id",
+    columns: &[
+        ("Restores", Cell::At("/backup/id")),
+        ("Created", Cell::At("/backup/createdAt")),
+        ("Entries", Cell::At("/backup/entries")),
+    ],
+};
+
+const RESTORED: View = View {
+    list: None,
+    id: "/backup/id",
+    columns: &[
+        ("Restored", Cell::At("/backup/createdAt")),
+        ("At", Cell::At("/at")),
+        ("Problem", Cell::At("/problem")),
+        ("Data of before", Cell::At("/setAside")),
+        ("Missing attachments", Cell::At("/attachmentsMissing")),
+    ],
+};
+
+/// For programs: the whole answer.
+const LAST: View = View {
+    list: None,
+    id: "/restore/backup/id",
+    columns: &[],
+};
+
+const REVIVED: View = View {
+    list: Some("revived"),
+    id: "/id",
+    columns: &[
+        ("COUNTS AGAIN", Cell::At("/kind")),
+        ("LABEL", Cell::At("/label")),
+        ("OF", Cell::At("/holder")),
+        ("ID", Cell::At("/id")),
+    ],
+};
+
 pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Now(_) => {
@@ -118,8 +193,83 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             let target = target(desk, &ask.which).await?.then("file");
             download(desk, &target, &ask.place).await?;
         }
+        Verb::Restore(ask) => restore(desk, &ask).await?,
+        Verb::Restored(_) => show_restored(desk).await?,
+        Verb::Decide(ask) => decide(desk, &ask).await?,
     }
     Ok(0)
+}
+
+async fn restore(desk: &Desk, ask: &Restore) -> Result<(), Failure> {
+    let target = target(desk, &ask.which).await?.then("restore");
+    if !ask.yes {
+        let question = "Restart the server from this backup? What was written since is set aside, \
+                        and agents stop.";
+        input::agreement(question, "--yes")?;
+    }
+    let answer = desk.post_anew(&target, None).await?;
+    desk.output.show(&answer, &STARTED)?;
+    desk.output
+        .note("The server restarts; `guildhall backup restored` shows what it came to.");
+    Ok(())
+}
+
+async fn show_restored(desk: &Desk) -> Result<(), Failure> {
+    let answer = desk.get(&last_restore()).await?;
+    if !desk.output.is_for_people() {
+        return desk.output.show(&answer, &LAST);
+    }
+    let last: Value = answer.json()?;
+    let restore = &last["restore"];
+    if restore.is_null() {
+        return desk.output.done("Nothing was restored yet.");
+    }
+    desk.output.show_value(restore, &RESTORED)?;
+    show_revived(desk, restore)
+}
+
+fn show_revived(desk: &Desk, restore: &Value) -> Result<(), Failure> {
+    match restore["revived"].as_array() {
+        None => desk
+            .output
+            .note("Tokens, keys and sign-ins that were ended since may count again; look at them."),
+        Some(revived) if revived.is_empty() => desk.output.note("Nothing is left to decide."),
+        Some(_) => {
+            desk.output.show_value(restore, &REVIVED)?;
+            desk.output
+                .note("Decide about each: guildhall backup decide <ID> revoke, or keep.");
+        }
+    }
+    Ok(())
+}
+
+async fn decide(desk: &Desk, ask: &Decide) -> Result<(), Failure> {
+    let ids = match ask.credential.as_str() {
+        "all" => {
+            let last: Value = desk.get(&last_restore()).await?.json()?;
+            let revived = last["restore"]["revived"].as_array();
+            let ids = revived
+                .into_iter()
+                .flatten()
+                .filter_map(|one| one["id"].as_str());
+            ids.map(str::to_owned).collect()
+        }
+        one => vec![one.to_owned()],
+    };
+    for id in &ids {
+        let target = last_restore().then("revived").then(id);
+        let body = json!({"decision": ask.decision});
+        let answer = desk.post_anew(&target, Some(&body)).await?;
+        if !desk.output.is_for_people() {
+            desk.output.show(&answer, &RESTORED)?;
+        }
+    }
+    if desk.output.is_for_people() {
+        let count = ids.len();
+        desk.output
+            .done(&format!("Decided about {count}: {}.", ask.decision))?;
+    }
+    Ok(())
 }
 
 async fn target(desk: &Desk, which: &Which) -> Result<Target, Failure> {
@@ -135,4 +285,8 @@ async fn target(desk: &Desk, which: &Which) -> Result<Target, Failure> {
 
 fn backups() -> Target {
     Target::new("/api/backups")
+}
+
+fn last_restore() -> Target {
+    Target::new("/api/restore")
 }

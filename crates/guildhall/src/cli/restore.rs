@@ -5,10 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use guildhall_domain::ids::BackupId;
-use guildhall_hall::{
-    Clock,
-    restore::{self, Restored},
-};
+use guildhall_hall::{Clock, RestoreRecord, restore};
 use guildhall_wire::backups::Backup;
 use guildhall_world::data_dir::{DataDir, DataDirError};
 use serde_json::json;
@@ -60,7 +57,7 @@ pub(super) fn run(ask: &Restore) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn tell(output: &Output, restored: &Restored) -> Result<(), Failure> {
+fn tell(output: &Output, restored: &RestoreRecord) -> Result<(), Failure> {
     let backup = &restored.backup;
     output.done(&format!(
         "The data is as it was on {}, with {} entries.",
@@ -75,16 +72,21 @@ fn tell(output: &Output, restored: &Restored) -> Result<(), Failure> {
             restored.attachments_missing
         ));
     }
-    match &restored.tokens_revived {
-        Some(labels) if labels.is_empty() => {}
-        Some(labels) => output.note(&format!(
-            "Agent tokens that were revoked since count again; revoke them anew: {}.",
-            labels.join(", ")
-        )),
-        None if restored.set_aside.is_some() => output.note(
-            "Tokens, keys and sign-ins that were revoked since may count again; look at them.",
-        ),
-        None => {}
+    match &restored.revived {
+        Some(revived) if revived.is_empty() => {}
+        Some(revived) => {
+            let labels: Vec<String> = revived
+                .iter()
+                .map(|one| format!("{} {}", one.kind.word(), one.label))
+                .collect();
+            output.note(&format!(
+                "These were ended since and count again: {}. Start the server and decide about \
+                 each: `guildhall backup restored` lists them.",
+                labels.join(", ")
+            ));
+        }
+        None => output
+            .note("Tokens, keys and sign-ins that were ended since may count again; look at them."),
     }
     Ok(())
 }

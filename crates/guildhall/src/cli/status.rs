@@ -13,6 +13,8 @@ use super::{
     output::{Cell, View},
 };
 
+const STORAGE_PATH: &str = "/api/storage";
+
 /// Which of the server's own answers about itself.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Ask {
@@ -29,6 +31,9 @@ enum Part {
     /// Whether it can work, with its checks; exit code 4 when it cannot
     #[command(after_help = "Example:\n  guildhall status ready")]
     Ready,
+    /// What takes the disk, what bounds each part, and how much room there is
+    #[command(after_help = "Example:\n  guildhall status storage")]
+    Storage,
     /// Whether it listens
     #[command(after_help = "Example:\n  guildhall status alive")]
     Alive,
@@ -82,11 +87,40 @@ const ALIVE: View = View {
     columns: &[("Status", Cell::At("/status"))],
 };
 
+const STORAGE: View = View {
+    list: None,
+    id: "/freeBytes",
+    columns: &[
+        ("Free", Cell::At("/freeBytes")),
+        ("Disk", Cell::At("/diskBytes")),
+        ("Reserve given back", Cell::At("/isReserveReleased")),
+        ("Attachments checked", Cell::At("/attachmentsCheckedAt")),
+        ("Damaged attachments", Cell::Of(damaged)),
+    ],
+};
+
+const AREAS: View = View {
+    list: Some("areas"),
+    id: "/name",
+    columns: &[
+        ("PART", Cell::At("/name")),
+        ("BYTES", Cell::At("/bytes")),
+        ("AT MOST", Cell::At("/bytesMax")),
+        ("BOUNDED BY", Cell::At("/boundedBy")),
+    ],
+};
+
 /// The exit code tells whether the server can work.
 pub(super) async fn run(desk: &Desk, ask: &Ask) -> Result<u8, Failure> {
     let (answer, view) = match ask.part {
         None if desk.output.is_for_people() => return whole(desk).await,
         None | Some(Part::Health) => (about(desk, "/api/health").await?.success()?, HEALTH),
+        Some(Part::Storage) if desk.output.is_for_people() => {
+            let storage = about(desk, STORAGE_PATH).await?.success()?.json()?;
+            show_storage(desk, &storage)?;
+            return Ok(0);
+        }
+        Some(Part::Storage) => (about(desk, STORAGE_PATH).await?.success()?, STORAGE),
         Some(Part::Alive) => (about(desk, "/healthz").await?.success()?, ALIVE),
         Some(Part::Ready) => (readiness(desk).await?, READY),
     };
@@ -102,7 +136,34 @@ async fn whole(desk: &Desk) -> Result<u8, Failure> {
         status[member] = value.clone();
     }
     desk.output.show_value(&status, &STATUS)?;
+    // Told to the owner alone.
+    if let Ok(storage) = about(desk, STORAGE_PATH).await?.success() {
+        show_storage(desk, &storage.json()?)?;
+    }
     Ok(code_of(answer.status))
+}
+
+fn show_storage(desk: &Desk, storage: &Value) -> Result<(), Failure> {
+    desk.output.show_value(storage, &STORAGE)?;
+    desk.output.show_value(storage, &AREAS)?;
+    if storage["isPartial"] == true {
+        desk.output
+            .note("There are more files than are counted; the parts take more than this.");
+    }
+    Ok(())
+}
+
+fn damaged(storage: &Value) -> String {
+    let digests = storage["attachmentsDamaged"].as_array();
+    let digests: Vec<&str> = digests
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    match digests.is_empty() {
+        true => "none".to_owned(),
+        false => digests.join(" "),
+    }
 }
 
 /// "Not ready" is an answer too, although its status is that of a fault.

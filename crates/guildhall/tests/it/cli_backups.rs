@@ -3,12 +3,19 @@
 use std::{
     path::Path,
     process::{Command, Output},
+    time::Duration,
 };
 
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::{
+    server::{Server, ask},
+    workspace::until,
+};
+
+/// How long a restart may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn guildhall(data: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_guildhall"))
@@ -72,4 +79,42 @@ fn a_damaged_server_is_restored_by_one_command() {
         (status, &page["entries"][0]["text"]),
         (200, &json!("before"))
     );
+}
+
+#[test]
+fn a_running_server_restarts_from_a_backup_and_listens_where_it_did() {
+    let scratch = Scratch::new("backups");
+    let data = scratch.path().join("data");
+    let server = Server::start(&data, 0);
+    let (_, rooms) = server.ask("GET", "/api/rooms", None);
+    let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
+    let entries = format!("/api/rooms/{team}/entries");
+    let say = |text: &str| {
+        let post = json!({"text": text});
+        assert_eq!(server.ask("POST", &entries, Some(&post)).0, 201);
+    };
+    say("before");
+    done(&guildhall(&data, &["backup", "now"]));
+    say("after");
+    let said = done(&guildhall(&data, &["backup", "restored"]));
+    assert!(said.contains("Nothing was restored yet"), "{said}");
+
+    let (port, pid) = (server.port(), server.pid());
+    let (_, before) = server.ask("GET", "/api/health", None);
+    done(&guildhall(&data, &["backup", "restore", "latest", "--yes"]));
+    let mut health = before.clone();
+    until("the next server answers", PATIENCE, || {
+        if let Some((200, now)) = ask(port, "GET", "/api/health", None) {
+            health = now;
+        }
+        health["startedAt"] != before["startedAt"]
+    });
+    assert_ne!(health["logId"], before["logId"], "readers begin anew");
+    assert_eq!(server.pid(), pid, "whoever watches the process sees no end");
+    let (_, page) = server.ask("GET", &entries, None);
+    let texts = page["entries"].as_array().unwrap();
+    assert_eq!(texts.len(), 1, "{page}");
+    let said = done(&guildhall(&data, &["backup", "restored"]));
+    assert!(said.contains("Nothing is left to decide"), "{said}");
+    assert_eq!(server.stop(), Some(0));
 }

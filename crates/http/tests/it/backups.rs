@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const NOW: Moment = Moment::from_millis(1_790_000_100_000);
 
-async fn back_up(by: &Caller) -> Value {
+pub(crate) async fn back_up(by: &Caller) -> Value {
     by.ask("POST", "/api/backups").send().await.ok(201)
 }
 
@@ -30,7 +30,7 @@ async fn attach(by: &Caller, room: &str, text: &str) -> Value {
     file
 }
 
-async fn texts(by: &Caller, room: &str) -> Vec<String> {
+pub(crate) async fn texts(by: &Caller, room: &str) -> Vec<String> {
     let page = by.get(&format!("/api/rooms/{room}/entries")).await.ok(200);
     let entries = page["entries"].as_array().unwrap().iter();
     let mut texts: Vec<String> = entries
@@ -40,7 +40,7 @@ async fn texts(by: &Caller, room: &str) -> Vec<String> {
     texts
 }
 
-fn id(backup: &Value) -> BackupId {
+pub(crate) fn id(backup: &Value) -> BackupId {
     BackupId::parse(backup["id"].as_str().unwrap()).unwrap()
 }
 
@@ -143,7 +143,7 @@ async fn a_restore_brings_back_what_was_sets_aside_what_is_and_begins_a_new_log(
         assert!(nothing.is_none(), "an unknown backup changes nothing");
         let restored = restore(data_dir, Some(wanted), NOW).unwrap().unwrap();
         assert_eq!(restored.attachments_missing, 0);
-        assert_eq!(restored.tokens_revived, Some(Vec::new()));
+        assert_eq!(restored.revived, Some(Vec::new()));
         set_aside = restored.set_aside;
     })
     .await;
@@ -168,20 +168,4 @@ async fn a_restore_brings_back_what_was_sets_aside_what_is_and_begins_a_new_log(
     assert!(is_set_aside, "nothing of before is deleted");
     // The backup is there still, and can be gone back to again.
     assert_eq!(verify(&owner, &backup).await["isWhole"], true);
-}
-
-#[tokio::test]
-async fn a_token_revoked_since_is_named_when_a_restore_revives_it() {
-    let mut t = TestHall::open().await;
-    let (owner, ada) = (t.owner(), t.bystander("ada").await);
-    let tokens = format!("/api/agents/{}/tokens", ada.agent());
-    let minted = owner.post(&tokens, json!({"label": "ci"})).await.ok(201);
-    back_up(&owner).await;
-    let one = format!("{tokens}/{}", minted["id"].as_str().unwrap());
-    owner.delete(&one).await.ok(204);
-    t.restart_after(|data_dir| {
-        let restored = restore(data_dir, None, NOW).unwrap().unwrap();
-        assert_eq!(restored.tokens_revived, Some(vec!["ci".to_owned()]));
-    })
-    .await;
 }

@@ -1,0 +1,49 @@
+//! Backups: how much longer the slowest posts take while a backup of very many entries is made.
+
+use std::time::Instant;
+
+use guildhall_domain::ids::RoomId;
+use serde_json::json;
+
+use crate::{
+    Result, Scale,
+    filling::TEXT,
+    http::{Client, post},
+    measure::{self, Times},
+    server::Server,
+    table::{Amount, Row, Target},
+};
+
+/// Posts of one client in `room`: their 99th percentile while a backup is made, less the one
+/// without.
+pub(crate) async fn posts_beside_one(server: &Server, room: RoomId, scale: &Scale) -> Result<Row> {
+    let address = server.address;
+    let path = format!("/api/rooms/{room}/entries");
+    let request = post(address, &path, &json!({ "text": TEXT }));
+    let mut client = Client::connect(address).await?;
+    let alone = measure::times(&mut client, || request.clone(), 201, scale.span).await?;
+
+    let mut backing_up = Client::connect(address).await?;
+    let backup = post(address, "/api/backups", &json!({}));
+    let backup = tokio::spawn(async move {
+        let made = backing_up.expect(&backup, 201).await;
+        made.map(|_| ())
+    });
+    let mut beside = Times::default();
+    while !backup.is_finished() {
+        let began = Instant::now();
+        client.expect(&request, 201).await?;
+        beside.push(began.elapsed());
+    }
+    backup.await??;
+    let more = beside.percentile_ms(99.0) - alone.percentile_ms(99.0);
+    Ok(Row {
+        work: format!(
+            "posts while a backup of {} entries is made, p99 more than without",
+            scale.entries
+        ),
+        measured: Amount::Millis(more.max(0.0)),
+        limit: None,
+        targets: vec![Target::AtMost(Amount::Millis(50.0))],
+    })
+}
