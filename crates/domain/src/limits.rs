@@ -427,6 +427,8 @@ pub const SESSION_TOKEN_KEEP_S: i64 = 86_400;
 pub const TOKEN_KEEP_S: i64 = 90 * 86_400;
 /// Seconds an execution of a connector's operation is listed after its end: 90 d.
 pub const EXECUTION_KEEP_S: i64 = 90 * 86_400;
+/// Seconds between two checks of the store, and of all attachments: 1 d.
+pub const DATA_CHECK_S: i64 = 86_400;
 /// Rows of one kind that are dropped in one transaction.
 pub const DROP_BATCH: u32 = 1_000;
 /// Seconds an identity counts as the file's after our own save gave it another one: 7 d.

@@ -1,5 +1,7 @@
 //! `guildhall serve`: wires the floors together, starts, and stops in good order.
 
+mod error;
+
 use std::{
     io::ErrorKind,
     mem::ManuallyDrop,
@@ -14,7 +16,6 @@ use std::{
 use guildhall_domain::{
     Error, Fault,
     callers::AuthMode,
-    outcome::FaultKind,
     ports::Reserved,
     settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS, TRUSTED_PROXIES},
     trusted_proxies::TrustedProxies,
@@ -56,90 +57,11 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
+use self::error::ServeError;
 use crate::{
-    config::{Config, ConfigError, PeerCheckMode, ServeArgs},
+    config::{Config, PeerCheckMode, ServeArgs},
     runtimes,
 };
-
-/// Why the server did not start or run to a good end.
-#[derive(Debug, thiserror::Error)]
-enum ServeError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error("{0}")]
-    InUse(String),
-    #[error(transparent)]
-    DataDir(DataDirError),
-    #[error("the address {bind} cannot be used: {source}")]
-    Bind {
-        bind: SocketAddr,
-        source: std::io::Error,
-    },
-    #[error(
-        "the address {bind} cannot be used: {source}; an agent of a guildhall cannot listen on its \
-         reserved ports, so choose others with --bind and --reserved-ports"
-    )]
-    Enclosed {
-        bind: SocketAddr,
-        source: std::io::Error,
-    },
-    #[error("this system cannot tell whose a connection is, and auth.peerCheck is required")]
-    NoPeerCheck,
-    #[error("the server cannot start: {fault}: {}", fault.source)]
-    Fault { fault: Fault },
-    #[error(
-        "the server cannot start: its data is damaged ({}); `guildhall restore` lists the backups, \
-         `guildhall restore latest` goes back to the newest and sets aside what is there",
-        fault.source
-    )]
-    Damaged { fault: Fault },
-    #[error(
-        "the server cannot start: a restore did not come to its end; run `guildhall restore` again"
-    )]
-    Restoring,
-    #[error(
-        "the server cannot start: a restore began and could not come to its end ({fault}: {}); mend \
-         that and start again, or take another backup: `guildhall restore` lists them",
-        fault.source
-    )]
-    RestoreIncomplete { fault: Fault },
-    #[error(
-        "the server ended to restart from a backup and could not start again ({0}); start it, and \
-         the restore goes on"
-    )]
-    Restart(std::io::Error),
-    #[error("the server cannot start: {0}")]
-    Io(#[from] std::io::Error),
-}
-
-impl ServeError {
-    /// Exit code. Source: design of the command line: 2 wrong usage, 3 another server has the
-    /// data folder, 4 the server failed.
-    fn code(&self) -> u8 {
-        match self {
-            Self::Config(_) | Self::NoPeerCheck => 2,
-            Self::InUse(_) => 3,
-            Self::DataDir(_)
-            | Self::Bind { .. }
-            | Self::Enclosed { .. }
-            | Self::Fault { .. }
-            | Self::Damaged { .. }
-            | Self::Restoring
-            | Self::RestoreIncomplete { .. }
-            | Self::Restart(_)
-            | Self::Io(_) => 4,
-        }
-    }
-}
-
-impl From<Fault> for ServeError {
-    fn from(fault: Fault) -> Self {
-        match fault.kind {
-            FaultKind::StoreDamaged => Self::Damaged { fault },
-            _ => Self::Fault { fault },
-        }
-    }
-}
 
 /// Runs the server until it is asked to stop.
 #[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]

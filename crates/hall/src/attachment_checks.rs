@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use guildhall_domain::{Result, attachments::Digest};
+use guildhall_domain::{Result, attachments::Digest, limits};
 
-use crate::{
-    Hall,
-    store_checks::{CHECK_EVERY_S, PERIOD},
-};
+use crate::Hall;
+
+/// How often the job looks whether a check is due.
+const PERIOD: Duration = Duration::from_secs(10 * 60);
 
 /// How many times as long as it read the check rests: it takes a fifth of the disk's time.
 const REST_FACTOR: u32 = 4;
@@ -95,7 +95,7 @@ pub(crate) fn start(hall: &Hall) {
             }
             // A new server has nothing old to check.
             let last = job.store_state().attachments_checked_at().unwrap_or(begun);
-            if job.now() < last.plus_seconds(CHECK_EVERY_S) {
+            if job.now() < last.plus_seconds(limits::DATA_CHECK_S) {
                 continue;
             }
             if let Err(error) = job.check_attachments().await {

@@ -173,21 +173,29 @@ impl Hall {
         Ok(())
     }
 
-    /// Gives the reserve back.
+    /// Gives the reserve back where there is one; without, nothing more can be removed than before,
+    /// and nothing needs to be held back.
     ///
     /// # Errors
     /// Whatever the file system answers.
     pub(crate) async fn release_reserve(&self) -> io::Result<()> {
-        if self.inner.storage.is_released.swap(true, Ordering::AcqRel) {
-            return Ok(());
+        let hall = self.clone();
+        let releasing = tokio::task::spawn_blocking(move || {
+            let storage = &hall.inner.storage;
+            if !storage.reserve.is_made() {
+                return Ok(false);
+            }
+            // Before there is room that what is added could take.
+            storage.is_released.store(true, Ordering::Release);
+            storage.reserve.release().map(|()| true)
+        });
+        if releasing.await.map_err(io::Error::other).flatten()? {
+            tracing::error!(
+                "the disk is full: its reserve is given back, so that things can be removed; \
+                 nothing is added until there is room again"
+            );
         }
-        tracing::error!(
-            "the disk is full: its reserve is given back, so that things can be removed; nothing is \
-             added until there is room again"
-        );
-        let reserve = self.inner.storage.reserve.clone();
-        let released = tokio::task::spawn_blocking(move || reserve.release()).await;
-        released.map_err(io::Error::other).flatten()
+        Ok(())
     }
 }
 
@@ -312,6 +320,13 @@ fn areas(
 mod tests {
     use super::*;
     use crate::approvals::permits_tests::stage::Stage;
+
+    #[tokio::test]
+    async fn where_there_is_no_reserve_nothing_is_held_back() {
+        let t = Stage::set().await;
+        t.hall.release_reserve().await.unwrap();
+        assert!(!t.hall.is_reserve_released());
+    }
 
     #[tokio::test]
     async fn the_reserve_is_given_back_when_a_change_meets_a_full_disk_and_made_again() {

@@ -7,18 +7,16 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Fault, Moment, outcome::FaultKind};
+use guildhall_domain::{Fault, Moment, limits, outcome::FaultKind};
 use guildhall_store::Check;
 use guildhall_world::store_state::StoreState;
 
 use crate::Hall;
 
 /// How often the job looks whether a check is due.
-pub(crate) const PERIOD: Duration = Duration::from_secs(10 * 60);
+const PERIOD: Duration = Duration::from_secs(10 * 60);
 /// How often the newest event is noted, so that a store that ends before it is noticed.
 const NOTE_EVERY: Duration = Duration::from_secs(5);
-/// Seconds between two checks.
-pub(crate) const CHECK_EVERY_S: i64 = 24 * 3_600;
 
 /// What is known of the store beside it.
 #[derive(Debug)]
@@ -176,7 +174,7 @@ async fn check_when_due(hall: Hall, mut due: CheckDue) {
             .store_record
             .state()
             .checked_at()
-            .plus_seconds(CHECK_EVERY_S);
+            .plus_seconds(limits::DATA_CHECK_S);
         if due == CheckDue::InTime && hall.now() < next {
             continue;
         }
