@@ -90,10 +90,13 @@ async fn a_backup_that_is_lost_meanwhile_leaves_the_data_as_it_is() {
     assert!(last(&owner).await["problem"].is_string());
 }
 
+/// Leaves the data as a restore that was cut off at some step does.
+type Cut = fn(&DataDir, &RestoreRequest);
+
 /// What a crash can leave of a restore; from each the next start comes to the same end.
 #[tokio::test]
 async fn a_restore_goes_on_wherever_it_was_cut_off() {
-    let cuts: [(&str, fn(&DataDir, &RestoreRequest)); 4] = [
+    let cuts: [(&str, Cut); 4] = [
         ("unpacked", |data_dir, _| {
             std::fs::write(data_dir.restoring(), "half of it").unwrap();
             std::fs::write(data_dir.path().join("restoring.sqlite-wal"), "other pages").unwrap();
