@@ -96,6 +96,10 @@ const texts: Record<string, string> = {
   TOO_MANY_REACTIONS: 'This entry has as many different reactions as one may have. Use one that is there.',
   REACTION_RATE_LIMITED: 'Too many reactions in a short time. Wait a while and try again.',
   BACKUP_NOT_FOUND: 'This backup is not kept any more. Take another one of the list.',
+  BACKUP_DAMAGED: 'This backup is damaged; nothing was changed. Restore another one.',
+  LATER_PASSWORD_MISSING:
+    'The data set aside by the restore is gone, and the later password with it. Keep the earlier one and have the person change it, or remove the account.',
+  REVIVED_CREDENTIAL_NOT_FOUND: 'This was decided already. Load the page again to see what is left.',
   ATTACHMENT_NOT_FOUND: 'This file is not there any more. An upload that is not sent is kept for a day.',
   URL_NOT_ALLOWED: 'The browser opens web addresses only: http or https, without a name and password in them.',
   OWNER_HERE_ONLY: 'Only the owner may do this, at the computer that the server runs on.',
