@@ -7,11 +7,11 @@ use serde_json::json;
 
 use crate::{
     Result, Scale,
-    filling::TEXT,
-    http::{Client, post},
+    http_client::{Client, post},
     measure::{self, Times},
+    result_table::{Amount, Row, Target},
+    seeded_store::TEXT,
     server::Server,
-    table::{Amount, Row, Target},
 };
 
 /// Posts of one client in `room`: their 99th percentile while a backup is made, less the one

@@ -23,12 +23,12 @@ use tokio_tungstenite::{
 
 use crate::{
     Failure, Result,
-    http::{Client, get, post},
+    http_client::{Client, get, post},
     machine,
     measure::Times,
+    result_table::{Amount, Row, Target},
     server::{House, Server},
-    table::{Amount, Row, Target},
-    waiting::{PATIENCE, patiently},
+    timeouts::{PATIENCE, patiently},
 };
 
 /// How often it is opened.

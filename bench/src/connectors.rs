@@ -13,11 +13,11 @@ use tokio::{
 
 use crate::{
     Result, Scale,
-    http::{Client, find, get, post, put},
+    http_client::{Client, find, get, post, put},
     measure,
+    result_table::{Amount, Row, Target},
     server::{House, Server},
-    table::{Amount, Row, Target},
-    waiting::PATIENCE,
+    timeouts::PATIENCE,
 };
 
 /// Services in the catalog.

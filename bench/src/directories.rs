@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::{
     Result, Scale,
-    http::{Client, get},
+    http_client::{Client, get},
     measure,
+    result_table::{Amount, Row, Target},
     server::{House, Server},
-    table::{Amount, Row, Target},
 };
 
 /// Folders in the one that is listed.

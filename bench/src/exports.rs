@@ -8,11 +8,11 @@ use tokio::io::AsyncReadExt;
 
 use crate::{
     Result, Scale,
-    filling::Filling,
-    http::{Client, find, get},
+    http_client::{Client, find, get},
+    result_table::{Amount, Row, Target},
+    seeded_store::Filling,
     server::Server,
-    table::{Amount, Row, Target},
-    waiting::patiently,
+    timeouts::patiently,
 };
 
 /// Bytes after which the server's memory is looked at again.

@@ -9,37 +9,37 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
+mod agent_enclosure;
 mod backups;
 mod browser;
-mod commands;
+mod command_files;
 mod connectors;
-mod descriptors;
 mod directories;
-mod enclosure;
+mod entry_pages;
 mod exports;
-mod filling;
-mod frames;
-mod groups;
-mod http;
+mod http_client;
 mod machine;
 mod measure;
 mod nginx;
 mod overload;
-mod pages;
+mod peer_lookups;
 mod posts;
-mod rooms;
+mod result_table;
+mod room_listing;
+mod row_groups;
 mod saves;
 mod searches;
-mod served;
+mod seeded_store;
+mod served_files;
 mod server;
 mod sessions;
-mod starts;
+mod sse_client;
+mod startup;
 mod streams;
-mod table;
+mod timeouts;
 mod tool_servers;
 mod transcripts;
 mod turns;
-mod waiting;
 
 use std::{
     path::{Path, PathBuf},
@@ -47,8 +47,8 @@ use std::{
     time::Duration,
 };
 
-use groups::Group;
 use measure::Span;
+use row_groups::Group;
 
 /// Why the run could not go on.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -151,8 +151,8 @@ fn main() -> ExitCode {
             let _ = tool_servers::serve();
             return ExitCode::SUCCESS;
         }
-        Some(descriptors::WORD) => {
-            let _ = descriptors::hold(std::env::args().nth(2).as_deref());
+        Some(peer_lookups::WORD) => {
+            let _ = peer_lookups::hold(std::env::args().nth(2).as_deref());
             return ExitCode::SUCCESS;
         }
         _ => {}
@@ -176,21 +176,21 @@ fn main() -> ExitCode {
 
 async fn run(ask: &Ask, folder: &Path) -> Result<()> {
     let busy_before = machine::load_average();
-    let mut rows = groups::measured(ask, folder).await?;
+    let mut rows = row_groups::measured(ask, folder).await?;
     if let Some(dist) = &ask.dist {
-        rows.push(starts::size(dist)?);
+        rows.push(startup::size(dist)?);
     }
     let busy_after = machine::load_average();
     let machine = machine::description(folder);
     if ask.is_json {
         let answer = serde_json::json!({
-            "rows": table::json(&rows),
+            "rows": result_table::json(&rows),
             "machine": machine,
             "loadAverage": { "before": busy_before, "after": busy_after },
         });
         println!("{answer}");
     } else {
-        println!("\n{}", table::text(&rows));
+        println!("\n{}", result_table::text(&rows));
         println!("machine: {machine}");
         println!("load average before: {busy_before}, after: {busy_after}");
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
-use crate::{Result, http::Client};
+use crate::{Result, http_client::Client};
 
 /// How long a measurement lasts.
 #[derive(Clone, Copy, Debug)]

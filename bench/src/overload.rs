@@ -8,10 +8,10 @@ use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use crate::{
     Result,
-    http::{Client, get, post, post_with},
+    http_client::{Client, get, post, post_with},
     measure::Times,
+    result_table::{Amount, Row, Target},
     server::{House, Server},
-    table::{Amount, Row, Target},
 };
 
 /// Connections that the server keeps unless it is configured.

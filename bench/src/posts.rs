@@ -11,12 +11,12 @@ use serde_json::json;
 
 use crate::{
     Result, Scale,
-    filling::{Filling, TEXT},
-    http::{Client, post},
+    http_client::{Client, post},
     machine,
     measure::{self, Times},
+    result_table::{Amount, Row, Target},
+    seeded_store::{Filling, TEXT},
     server::{House, Server},
-    table::{Amount, Row, Target},
 };
 
 /// Clients that post at the same time, and posts that one bare commit takes.

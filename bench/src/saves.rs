@@ -5,11 +5,11 @@ use serde_json::json;
 
 use crate::{
     Result, Scale,
-    http::{Client, put},
+    http_client::{Client, put},
     machine,
     measure::{self, Times},
+    result_table::{Amount, Row, Target},
     server::{House, Server},
-    table::{Amount, Row, Target},
 };
 
 /// Bytes of the file.

@@ -4,11 +4,11 @@ use guildhall_domain::ids::RoomId;
 
 use crate::{
     Result, Scale,
-    filling::RARE,
-    http::{Client, get},
+    http_client::{Client, get},
     measure,
+    result_table::{Amount, Row, Target},
+    seeded_store::RARE,
     server::Server,
-    table::{Amount, Row, Target},
 };
 
 /// One client that searches, everywhere and in a room with few entries.

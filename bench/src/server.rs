@@ -12,7 +12,7 @@ use std::{
 use guildhall_world::chromium::can_be_sandboxed;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{Result, waiting::PATIENCE};
+use crate::{Result, timeouts::PATIENCE};
 
 /// What the server prints before its address.
 const READY_LINE: &str = "guildhall runs at http://";

@@ -16,11 +16,11 @@ use tokio::task::JoinSet;
 
 use crate::{
     Failure, Result, Scale,
-    filling::{Filling, TEXT},
-    http::{Client, get, post},
+    http_client::{Client, get, post},
     measure::Times,
+    result_table::{Amount, Row},
+    seeded_store::{Filling, TEXT},
     server::{House, Server},
-    table::{Amount, Row},
     turns::Served,
 };
 

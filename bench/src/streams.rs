@@ -16,13 +16,13 @@ use tokio::{
 
 use crate::{
     Failure, Result, Scale,
-    filling::TEXT,
-    frames::{Frames, SNAPSHOT},
-    http::{Client, get, post},
+    http_client::{Client, get, post},
     measure::Times,
+    result_table::{Amount, Row, Target},
+    seeded_store::TEXT,
     server::Server,
-    table::{Amount, Row, Target},
-    waiting::patiently,
+    sse_client::{Frames, SNAPSHOT},
+    timeouts::patiently,
 };
 
 /// Entries sent, one after the other.

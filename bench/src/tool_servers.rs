@@ -11,12 +11,12 @@ use std::{
 };
 
 use guildhall_domain::{
+    agent_tokens::{Token, TokenOrigin},
     ids::{AgentId, SessionId, TokenId},
     limits,
-    tokens::{Token, TokenOrigin},
 };
-use guildhall_store::{Store, tokens};
-use guildhall_world::{clock::Clock, ids, tokens as secrets};
+use guildhall_store::{Store, agent_tokens};
+use guildhall_world::{clock::Clock, ids, secret_tokens as secrets};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -25,10 +25,10 @@ use tokio::{
 
 use crate::{
     Result, Scale,
-    http::{Client, get, post, post_with},
+    http_client::{Client, get, post, post_with},
     measure::{Span, Times},
+    result_table::{Amount, Row, Target},
     server::{House, Server},
-    table::{Amount, Row, Target},
     turns::Served,
 };
 
@@ -73,7 +73,7 @@ pub(crate) fn serve() -> Result<()> {
 
 /// The call that is made over and over.
 fn call(id: u64) -> Value {
-    let arguments = json!({"text": crate::filling::TEXT});
+    let arguments = json!({"text": crate::seeded_store::TEXT});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
         "params": {"name": "echo", "arguments": arguments}})
 }
@@ -102,7 +102,7 @@ async fn calls(server: &Server, caller: &Owner, token: &str, scale: &Scale) -> R
         let request = call_through(server.address, token);
         let answer = client.expect(&request, 200).await?;
         let answer: Value = serde_json::from_slice(answer)?;
-        if answer["result"]["content"][0]["text"] != crate::filling::TEXT {
+        if answer["result"]["content"][0]["text"] != crate::seeded_store::TEXT {
             return Err(format!("the gateway answered {answer}").into());
         }
         through.add(crate::measure::times(&mut client, || request.clone(), 200, span).await?);
@@ -223,7 +223,7 @@ impl Owner {
             revoked_at: None,
         };
         let store = Store::open(&house.database())?;
-        let written = store.write(move |tx| tokens::insert(tx, &token, &digest));
+        let written = store.write(move |tx| agent_tokens::insert(tx, &token, &digest));
         written.await.map_err(crate::broken)?;
         Ok(secret.reveal())
     }

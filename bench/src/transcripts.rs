@@ -9,17 +9,17 @@ use std::{
 
 use guildhall_domain::{ids::SessionId, session_tasks::Dialect};
 use guildhall_world::{
-    places::Places,
+    agent_folders::Places,
     transcripts::{self, Follower},
 };
 use serde_json::{Value, json};
 
 use crate::{
     Result,
-    http::{Client, get},
+    http_client::{Client, get},
     measure::Times,
+    result_table::{Amount, Row, Target},
     server::{House, Server},
-    table::{Amount, Row, Target},
 };
 
 /// Bytes of the transcript.

@@ -18,12 +18,12 @@ use tokio::{
 
 use crate::{
     Failure, Result, Scale,
-    frames::{Frames, SNAPSHOT},
-    http::{Client, find, get, post},
+    http_client::{Client, find, get, post},
     measure::{Dice, Span, Times, now_ns},
+    result_table::{Amount, Row, Target},
     server::{House, Server},
     sessions::{AGENTS, Sessions},
-    table::{Amount, Row, Target},
+    sse_client::{Frames, SNAPSHOT},
 };
 
 /// How long one turn may take before the run is given up.

@@ -4,9 +4,9 @@
 use std::{env, fs, io, path::Path};
 
 #[path = "build/page.rs"]
-mod page;
+mod web_page;
 
-use page::{PLACEHOLDER, Page, page};
+use web_page::{PLACEHOLDER, Page, page};
 
 fn main() -> io::Result<()> {
     let root = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Result,
-    http::{Answer, Client},
+    http_client::{Answer, Client},
     rng::Rng,
 };
 

@@ -11,22 +11,22 @@
 )]
 
 mod callers;
-mod driving;
 mod findings;
+mod fuzz_run;
 mod hostile_programs;
 mod hostile_server;
-mod house;
-mod http;
+mod http_client;
+mod json_values;
 mod known_ids;
 mod mcp_calls;
-mod measure;
 mod operations;
-mod peers;
+mod peer_exposure;
 mod raw_http;
+mod request_loops;
 mod requests;
+mod resource_usage;
 mod rng;
-mod run;
-mod values;
+mod server_under_test;
 
 use std::{
     path::{Path, PathBuf},
@@ -115,7 +115,7 @@ fn main() -> ExitCode {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(run::run(&ask, &folder.0))
+        runtime.block_on(fuzz_run::run(&ask, &folder.0))
     });
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{HANG_S, callers::Shown, requests::Request, values::Maker};
+use crate::{HANG_S, callers::Shown, json_values::Maker, requests::Request};
 
 /// A tool and the schema of its arguments.
 pub(crate) type Tool = (String, Value);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{callers::Shown, operations::Operation, rng::Rng, values::Maker};
+use crate::{callers::Shown, json_values::Maker, operations::Operation, rng::Rng};
 
 /// How much of a request follows the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! `RUSTFLAGS` they would compile every dependency once more.
 
 use crate::failure::Result;
-use crate::report::Report;
+use crate::run_report::Report;
 use crate::{fuzz, step, test, tidy, tools, torture};
 
 /// Runs every check and every test.

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use crate::counts::OutputReader;
 use crate::failure::{During, Failure, Result};
+use crate::test_counts::OutputReader;
 
 /// Runs `work` under a heading and prints how long it took.
 ///
@@ -125,7 +125,7 @@ fn shown(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::Runner;
+    use crate::test_counts::Runner;
 
     fn rustc(argument: &str) -> Command {
         let mut command = Command::new("rustc");

@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::counts::Runner;
 use crate::failure::Result;
-use crate::report::Report;
-use crate::{agents, counterparts, pinned, run, step, toolchain, tools, web};
+use crate::run_report::Report;
+use crate::test_counts::Runner;
+use crate::{pinned_packages, real_agents, run, step, tool_packages, toolchain, tools, web};
 
 /// Names the server for the page's tests.
 const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
@@ -72,9 +72,9 @@ impl Needs {
 /// Installs the pinned programs, builds the page and the server, and runs all tests; returns the
 /// server that was built.
 pub(crate) fn run_steps(needs: &Needs, report: &mut Report) -> Option<PathBuf> {
-    let agents = report.keep(pinned::install(&agents::SHELF));
+    let agents = report.keep(pinned_packages::install(&real_agents::SHELF));
     // Without them only the tests that speak with them fail.
-    report.keep(pinned::install(&counterparts::SHELF));
+    report.keep(pinned_packages::install(&tool_packages::SHELF));
     let page = report.keep(web::run());
     let server = report.keep(run::built_server("tests: build", &SELECTION));
     crate_tests(server.as_deref(), report);
@@ -126,7 +126,7 @@ fn agent_tests(agents: Option<&()>, report: &mut Report) {
         .env("RUST_BACKTRACE", "0")
         // Whoever installed the agents drives them: one that is missing is a failure.
         .env("CI", "true");
-    let mut suite = agents::alone(suite);
+    let mut suite = real_agents::alone(suite);
     report.tests_with("tests: real agents", agents, &mut suite, Runner::Cargo);
 }
 

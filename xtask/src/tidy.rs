@@ -9,18 +9,18 @@ mod file_length;
 mod hall_areas;
 mod machine_paths;
 mod module_docs;
-mod names;
+mod module_names;
+mod named_tests;
 mod outside_paths;
-mod promises;
-mod rust;
+mod rust_tokens;
 mod shell_and_unsafe;
-mod tree;
+mod workspace_tree;
 
 use std::fmt;
 
 use crate::failure::{Failure, Result};
 use crate::{step, tools};
-use tree::Tree;
+use workspace_tree::Tree;
 
 /// One rule of the house.
 struct Rule {
@@ -46,7 +46,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "names",
-        check: names::check,
+        check: module_names::check,
     },
     Rule {
         name: "authority table",
@@ -70,7 +70,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "promises",
-        check: promises::check,
+        check: named_tests::check,
     },
 ];
 

@@ -7,18 +7,18 @@ use axum::{
 use guildhall_domain::{
     Fault, Moment,
     accounts::{Email, Password},
+    field_validation::Check,
     limits,
-    text::Check,
 };
-use guildhall_world::tokens;
+use guildhall_world::secret_tokens;
 use http::{HeaderValue, StatusCode, Uri, header};
 
 use crate::{
-    bodies::{BadForm, Form},
-    house::House,
     listener::Source,
-    minting,
     pages::{self, Page, PageError},
+    request_bodies::{BadForm, Form},
+    secret_minting,
+    service_state::House,
     sessions::{self, OwnPage, SignedIn, place, typed_code},
     settings::Origin,
     store::{Store, accounts},
@@ -47,7 +47,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 /// When it is no address, or the store fails.
 pub async fn add(store: &Store, public: &Origin, email: &str, now: Moment) -> Outcome<String> {
     let address = address(email)?;
-    let link = minting::link()?;
+    let link = secret_minting::link()?;
     let (digest, expires_at) = (link.digest(), now.plus_seconds(LINK_AGE_S));
     let added = store.write("adding an account", move |tx| {
         let account = accounts::add(tx, address.as_str(), now)?;
@@ -142,7 +142,7 @@ pub(crate) async fn login(
     let is_address = check.done().is_ok();
     let code = form
         .get("user_code")
-        .and_then(crate::device::read_user_code);
+        .and_then(crate::device_grant::read_user_code);
     let now = house.clock.now();
     // What can be no address is nobody's account, and may be long.
     let attempt = match is_address {
@@ -157,7 +157,7 @@ pub(crate) async fn login(
         return Ok(page.with(StatusCode::UNAUTHORIZED).into_response());
     };
     attempt.succeeded();
-    let (session, cookie) = sessions::begin(&house, minting::cookie()?, now);
+    let (session, cookie) = sessions::begin(&house, secret_minting::cookie()?, now);
     let begun = house.store.write("beginning a session", move |tx| {
         accounts::begin_session(tx, account, session, now)
     });
@@ -219,7 +219,7 @@ pub(crate) async fn welcome_page(
     State(house): State<House>,
     Path(link): Path<String>,
 ) -> Result<Page, PageError> {
-    let (digest, now) = (tokens::digest(&link), house.clock.now());
+    let (digest, now) = (secret_tokens::digest(&link), house.clock.now());
     let found = house.store.read("following a link", move |tx| {
         accounts::by_link(tx, digest, now)
     });
@@ -246,7 +246,7 @@ pub(crate) async fn welcome(
     form: Result<Form, BadForm>,
 ) -> Result<Response, PageError> {
     let form = form?;
-    let (digest, now) = (tokens::digest(&link), house.clock.now());
+    let (digest, now) = (secret_tokens::digest(&link), house.clock.now());
     let found = house.store.read("following a link", move |tx| {
         accounts::by_link(tx, digest, now)
     });
@@ -259,7 +259,7 @@ pub(crate) async fn welcome(
             return Ok(page.with(StatusCode::BAD_REQUEST).into_response());
         }
     };
-    let (session, cookie) = sessions::begin(&house, minting::cookie()?, now);
+    let (session, cookie) = sessions::begin(&house, secret_minting::cookie()?, now);
     let followed = house.store.write("choosing a password", move |tx| {
         accounts::follow_link(tx, digest, &password, session, now)
     });

@@ -5,7 +5,7 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use guildhall_domain::{Refusal, text::Check};
+use guildhall_domain::{Refusal, field_validation::Check};
 use guildhall_wire::cloud::{
     billing::{CheckoutAsk, PageAddress},
     offers::{Interval, Offers},
@@ -15,12 +15,12 @@ use guildhall_world::ids;
 use tokio::time::Instant;
 
 use crate::{
-    bodies::Body,
-    house::{House, Paid},
     instances::Linked,
     offers,
     pages::{self, Page},
     problems::Problem,
+    request_bodies::Body,
+    service_state::{House, Paid},
     store::accounts::{self, Customer},
     stripe::{Failed, Paying},
 };

@@ -4,19 +4,19 @@ use axum::{
     Json,
     extract::{FromRequestParts, State},
 };
-use guildhall_domain::{Refusal, text::Check};
+use guildhall_domain::{Refusal, field_validation::Check};
 use guildhall_wire::cloud::{
-    instances::{Heartbeat, HeartbeatAsk},
+    heartbeats::{Heartbeat, HeartbeatAsk},
     problems::CloudProblem,
 };
-use guildhall_world::tokens;
+use guildhall_world::secret_tokens;
 use http::{header, request::Parts};
 
 use crate::{
-    bodies::Body,
-    house::House,
-    minting::KEY_PREFIX,
     problems::Problem,
+    request_bodies::Body,
+    secret_minting::KEY_PREFIX,
+    service_state::House,
     store::instances::{self, Instance},
 };
 
@@ -50,7 +50,7 @@ impl FromRequestParts<House> for Linked {
         if !scheme.eq_ignore_ascii_case("bearer") || !key.starts_with(KEY_PREFIX) {
             return Err(Problem::Unauthenticated);
         }
-        let key = tokens::digest(key.trim());
+        let key = secret_tokens::digest(key.trim());
         let found = house
             .store
             .read("finding an instance", move |tx| instances::by_key(tx, key));

@@ -3,22 +3,22 @@
 //! It keeps no state of a subscription; that is the payment service's.
 
 pub mod accounts;
-mod activate;
+mod activation;
 mod billing;
-pub mod bodies;
-pub mod device;
-mod house;
+pub mod currency_amounts;
+pub mod device_grant;
 mod ids;
 mod instances;
 mod listener;
-mod minting;
-pub mod money;
 pub mod oauth;
 pub mod offers;
 pub mod openapi;
 mod pages;
 mod problems;
+pub mod request_bodies;
 mod routes;
+mod secret_minting;
+mod service_state;
 pub mod sessions;
 pub mod settings;
 pub mod store;
@@ -30,7 +30,7 @@ use guildhall_listener::Limits;
 use guildhall_world::clock::Clock;
 use tokio::net::TcpListener;
 
-pub use house::{House, Paid};
+pub use service_state::{House, Paid};
 
 /// The service at its address; nothing is answered before it is served.
 #[derive(Debug)]

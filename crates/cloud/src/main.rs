@@ -17,8 +17,8 @@ use guildhall_cloud::{
 use guildhall_world::{
     clock::Clock,
     data_dir::{DataDir, DataDirError},
-    outgoing::{Outgoing, OwnPorts},
-    reserved,
+    http_client::{Outgoing, OwnPorts},
+    reserved_ports,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -115,7 +115,7 @@ async fn serve(place: Place, payments: Payments) -> Outcome {
         source,
     };
     let reserved = place.reserved_ports.unwrap_or_default();
-    let listener = reserved::listen(place.bind, reserved)
+    let listener = reserved_ports::listen(place.bind, reserved)
         .await
         .map_err(failed)?;
     let address = listener.local_addr()?;

@@ -7,18 +7,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::Fault;
-use guildhall_world::{ids, tokens};
+use guildhall_world::{ids, secret_tokens};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    bodies::{BadForm, Form},
-    device::{self, DEVICE_CODE_TTL_S, DEVICE_INTERVAL_S, Polled},
-    house::House,
+    device_grant::{self, DEVICE_CODE_TTL_S, DEVICE_INTERVAL_S, Polled},
     listener::Source,
-    minting, problems,
-    store::{devices, instances},
+    problems,
+    request_bodies::{BadForm, Form},
+    secret_minting,
+    service_state::House,
+    store::{device_requests, instances},
 };
 
 /// The one client there is; it is public and has no secret.
@@ -178,11 +179,11 @@ pub(crate) async fn begin(
         .filter(|c| !c.is_control())
         .take(NAME_CHARS_MAX)
         .collect();
-    let (device_code, user_code) = (minting::device_code()?, minting::user_code()?);
+    let (device_code, user_code) = (secret_minting::device_code()?, secret_minting::user_code()?);
     let now = house.clock.now();
-    let device = devices::NewDevice {
+    let device = device_requests::NewDevice {
         device_digest: device_code.digest(),
-        user_digest: tokens::digest(&user_code),
+        user_digest: secret_tokens::digest(&user_code),
         name,
         asked_from: from,
         created_at: now,
@@ -191,11 +192,11 @@ pub(crate) async fn begin(
     let during = "noting a device";
     let noted = house
         .store
-        .write(during, move |tx| devices::add(tx, &device));
+        .write(during, move |tx| device_requests::add(tx, &device));
     if !noted.await? {
         return Err(OauthError::TooMany);
     }
-    let user_code = device::shown_user_code(&user_code);
+    let user_code = device_grant::shown_user_code(&user_code);
     let verification_uri = house.public.address("/activate");
     Ok(Json(DeviceAnswer {
         device_code: device_code.reveal(),
@@ -238,10 +239,10 @@ pub(crate) async fn token(
         None => return Err(OauthError::InvalidRequest),
     }
     let code = form.get("device_code").ok_or(OauthError::InvalidRequest)?;
-    let (code, key) = (tokens::digest(code), minting::key()?);
+    let (code, key) = (secret_tokens::digest(code), secret_minting::key()?);
     let (digest, now) = (key.digest(), house.clock.now());
     let polled = house.store.write("issuing a key", move |tx| {
-        devices::poll(tx, code, digest, now)
+        device_requests::poll(tx, code, digest, now)
     });
     match polled.await? {
         Polled::Issue(_) => Ok(Json(TokenAnswer {
@@ -269,7 +270,7 @@ pub(crate) async fn revoke(
 ) -> Result<StatusCode, OauthError> {
     let form = form?;
     let key = form.get("token").ok_or(OauthError::InvalidRequest)?;
-    let key = tokens::digest(key);
+    let key = secret_tokens::digest(key);
     let revoked = house
         .store
         .write("revoking a key", move |tx| instances::revoke(tx, key));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use guildhall_wire::cloud::offers::{Denomination, Interval, Offer, Offers};
 use serde::Deserialize;
 
-use crate::money;
+use crate::currency_amounts;
 
 /// Marks a product that is offered, with the value `1`.
 const OFFERED: &str = "guildhall";
@@ -75,7 +75,8 @@ impl Price {
     fn offer(&self) -> Option<Offer> {
         let product = &self.product;
         let is_offered = product.active && product.is(OFFERED, "1");
-        let amount = money::micro(self.unit_amount.filter(|_| is_offered)?, &self.currency)?;
+        let amount =
+            currency_amounts::micro(self.unit_amount.filter(|_| is_offered)?, &self.currency)?;
         let plan = product.metadata.get(PLAN).filter(|plan| !plan.is_empty());
         Some(Offer {
             sku_id: self.id.clone(),

@@ -5,7 +5,7 @@ use axum::{
     Json,
     response::{IntoResponse, Response},
 };
-use guildhall_domain::{Fault, outcome::Invalid};
+use guildhall_domain::{Fault, errors::Invalid};
 use guildhall_listener::Rejection;
 use guildhall_wire::cloud::problems::CloudProblem;
 use guildhall_world::ids;

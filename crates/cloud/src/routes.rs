@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    accounts, activate, billing, house::House, instances, oauth, openapi, pages, problems::Problem,
+    accounts, activation, billing, instances, oauth, openapi, pages, problems::Problem,
+    service_state::House,
 };
 
 /// The documented routes; the interface document is made of them.
@@ -28,9 +29,9 @@ pub(crate) fn documented() -> OpenApiRouter<House> {
         .routes(routes!(accounts::login_page, accounts::login))
         .routes(routes!(accounts::logout))
         .routes(routes!(accounts::welcome_page, accounts::welcome))
-        .routes(routes!(activate::page, activate::decide))
+        .routes(routes!(activation::page, activation::decide))
         .routes(routes!(billing::ended))
-        .routes(routes!(pages::style::style))
+        .routes(routes!(pages::stylesheet::style))
         // Instances
         .routes(routes!(instances::heartbeat))
         .routes(routes!(billing::list))

@@ -5,14 +5,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::Moment;
-use guildhall_world::tokens::{self, Secret};
+use guildhall_world::secret_tokens::{self, Secret};
 use http::{HeaderMap, HeaderValue, Uri, header, request::Parts};
 
 use crate::{
-    bodies::Form,
-    device::read_user_code,
-    house::House,
+    device_grant::read_user_code,
     pages::{self, PageError},
+    request_bodies::Form,
+    service_state::House,
     store::accounts::{self, Account, Digest, Session},
 };
 
@@ -38,7 +38,7 @@ impl SignedIn {
 
     /// What each form of this session carries: another page cannot know it.
     pub(crate) fn form_token(&self) -> String {
-        let digest = tokens::digest(&format!("form:{}", self.cookie));
+        let digest = secret_tokens::digest(&format!("form:{}", self.cookie));
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -46,7 +46,7 @@ impl SignedIn {
     /// tells nothing.
     pub(crate) fn check(&self, form: &Form) -> Result<(), PageError> {
         let sent = form.get("token").unwrap_or_default();
-        match tokens::digest(sent) == tokens::digest(&self.form_token()) {
+        match secret_tokens::digest(sent) == secret_tokens::digest(&self.form_token()) {
             true => Ok(()),
             false => Err(PageError::Foreign),
         }
@@ -54,7 +54,7 @@ impl SignedIn {
 
     /// The digest the session stands under.
     pub(crate) fn digest(&self) -> Digest {
-        tokens::digest(&self.cookie)
+        secret_tokens::digest(&self.cookie)
     }
 }
 
@@ -84,7 +84,7 @@ impl FromRequestParts<House> for SignedIn {
         let Some(cookie) = shown(&parts.headers, house.public.is_https()) else {
             return Err(NotSignedIn::Ask(code));
         };
-        let (digest, now) = (tokens::digest(&cookie), house.clock.now());
+        let (digest, now) = (secret_tokens::digest(&cookie), house.clock.now());
         let found = house.store.read("finding a session", move |tx| {
             accounts::by_session(tx, digest, now)
         });

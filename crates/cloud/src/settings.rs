@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use guildhall_domain::{mcp_signin::addresses::is_loopback_host, ports::Reserved};
+use guildhall_domain::{mcp_signins::address_policy::is_loopback_host, port_ranges::Reserved};
 use url::Url;
 
 use crate::stripe::SecretKey;

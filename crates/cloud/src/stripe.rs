@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use guildhall_world::{
+    http_client::{self, Outgoing},
     ids,
-    outgoing::{self, Outgoing},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use serde::Deserialize;
@@ -249,7 +249,11 @@ impl Stripe {
                 Failed::Unanswered
             })?;
         let (status, headers) = (answer.status(), answer.headers().clone());
-        let body = timeout_at(until, outgoing::read(answer.into_body(), ANSWER_BYTES_MAX)).await;
+        let body = timeout_at(
+            until,
+            http_client::read(answer.into_body(), ANSWER_BYTES_MAX),
+        )
+        .await;
         let body = body.map_err(|_| Failed::Unanswered)?;
         let body = body.map_err(|_| Failed::Unanswered)?;
         judge(status, &headers)?;

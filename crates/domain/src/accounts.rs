@@ -3,9 +3,9 @@
 
 use crate::{
     Moment, Refusal,
+    field_validation::Check,
     ids::{AccountId, AuthorId},
     limits,
-    text::Check,
 };
 
 /// What an account may do here.

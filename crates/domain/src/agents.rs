@@ -1,14 +1,14 @@
 //! Agents: the registry of coding agents, each bound to one folder and one runtime.
-//! Pure: rows are `store::agents`, folders are `world::confined`, deeds are `hall::agents`.
+//! Pure: rows are `store::agents`, folders are `world::confined_fs`, deeds are `hall::agents`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
     authors::{Handle, empty_as_none},
+    field_validation::Check,
     ids::{AgentId, AuthorId},
     limits,
-    text::Check,
 };
 
 /// When an agent answers in a room. Source: contract 2.2, 2.6.

@@ -3,10 +3,10 @@
 //! Tool calls and questions of sessions stand in the same table and are `interactions`.
 //! Source: contract 4.5.
 
-mod answers;
-mod judging;
-mod shown;
-mod standing;
+mod approval_required;
+mod display;
+mod gating;
+mod states;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,10 +18,10 @@ use crate::{
     members::AuthorSummary,
 };
 
-pub use answers::{ApprovalToken, Denial, Reason, Required, not_the_requester};
-pub use judging::{Known, Presentation, Verdict, judge};
-pub use shown::{Shown, summary};
-pub use standing::{ApprovalState, ApprovalTrigger};
+pub use approval_required::{ApprovalToken, Denial, Reason, Required, not_the_requester};
+pub use display::{Shown, summary};
+pub use gating::{Known, Presentation, Verdict, judge};
+pub use states::{ApprovalState, ApprovalTrigger};
 
 /// What an approval is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
+    errors::HandleRule,
+    field_validation::Check,
     ids::{AgentId, AuthorId},
     limits,
-    outcome::HandleRule,
-    text::Check,
 };
 
 /// What kind of author it is.

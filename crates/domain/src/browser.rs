@@ -4,25 +4,25 @@
 //! Source: contract chapter 7.
 
 mod addresses;
-mod control;
-mod events;
+pub mod event_payloads;
 mod input;
-mod machine;
-mod outline;
+mod machine_events;
+mod mouse_control;
+mod page_outline;
 mod state;
+mod state_machine;
 mod tabs;
-pub mod told;
 pub mod tools;
 
 pub use addresses::{Address, Origins, may_load};
-pub use control::{Control, Next, Rate, Ticket};
-pub use events::{CloseReason, Effect, Event, KeptTab, Open, Told, UnshareReason};
 pub use input::{Button, Held, Modifiers, Step, Steps, Viewport};
-pub use machine::Machine;
-pub use outline::{Line, Outline, quoted, ref_number};
+pub use machine_events::{CloseReason, Effect, Event, KeptTab, Open, Told, UnshareReason};
+pub use mouse_control::{Control, Next, Rate, Ticket};
+pub use page_outline::{Line, Outline, quoted, ref_number};
 pub use state::{
     Component, Failure, Holder, LastError, LaunchFault, Mode, Preparation, Stage, State, Status,
 };
+pub use state_machine::Machine;
 pub use tabs::{AuthAsked, Dialog, DialogKind, Facts, Gone, Tab, Tabs, shown};
 
 /// Why a tool of an agent did not do what it was asked for. Source: contract 7.8, "Codes".

@@ -1,6 +1,6 @@
 //! Canvas documents: what a room or session has open beside its talk, in which order, and who
 //! edits which.
-//! Pure: rows are `store::canvas`, deeds are `hall::canvas`, files are `world::confined`.
+//! Pure: rows are `store::canvas`, deeds are `hall::canvas`, files are `world::confined_fs`.
 
 mod content;
 
@@ -10,7 +10,7 @@ use crate::{
     Moment, Refusal,
     authors::empty_as_none,
     events::Scope,
-    files::documents::{Binding, Incarnation},
+    files::document_saves::{Binding, Incarnation},
     ids::{AuthorId, DocumentId, EntryId, RoomId, SessionId},
     limits,
 };

@@ -10,11 +10,11 @@ use crate::{
     Moment, Refusal,
     attachments::Attachment,
     callers::{Caller, Identity},
+    field_validation::Check,
     ids::{AttachmentId, AuthorId, EntryId, RoomId, SessionId, TurnId},
     limits,
     mentions::MentionSpan,
     reactions::Reaction,
-    text::Check,
 };
 
 /// Whether an author wrote it or the room tells something.
@@ -190,7 +190,7 @@ impl PostText {
     /// beside attachments, which are named each once.
     ///
     /// # Errors
-    /// [`Refusal::Validation`] on `text` and `attachmentIds`.
+    /// [`Refusal::Validation`] on `field_validation` and `attachmentIds`.
     ///
     /// Source: contract 2.3.
     pub fn parse(text: String, attachment_ids: &[String]) -> Result<Self, Refusal> {

@@ -1,8 +1,8 @@
 //! Events: what changed, in the order it changed, and who may hear of it.
 //! The enum is stored and sent, so it changes only by adding.
 
-mod filing;
 mod names;
+mod visibility;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,19 +11,19 @@ use crate::{
     agents::Agent,
     approvals::{Approval, ApprovalState},
     authors::Author,
-    browser::told as browser,
+    browser::event_payloads as browser,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
-    cloud::told as cloud,
-    connectors::told as connectors,
+    cloud::event_payloads as cloud,
+    connectors::event_payloads as connectors,
     entries::Entry,
-    files::{Digest, Via, documents::Incarnation},
+    files::{Digest, Via, document_saves::Incarnation},
     ids::{
         AccountId, AgentId, ApprovalId, AuthorId, DocumentId, EntryId, KeyId, MessageId, RoomId,
         SessionId, SessionTurnId, TokenId,
     },
     interactions::{Interaction, InteractionKind, Reply, Resolution},
-    mcp_servers::told,
-    mcp_signin,
+    mcp_servers::event_payloads,
+    mcp_signins,
     members::{AuthorSummary, Member},
     reactions::Reaction,
     read_cursors::ReadCursor,
@@ -35,7 +35,7 @@ use crate::{
     workbench::PreviewEnd,
 };
 
-pub use filing::{Audience, Filing, Scope};
+pub use visibility::{Audience, Filing, Scope};
 
 /// Everything that can happen. Source: contract 1.10 and the event tables of 2.10, 3.6 and 4.7.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -447,19 +447,19 @@ pub enum Event {
         version: String,
     },
     /// A tool server was added to an agent.
-    McpServerAdded(told::Added),
+    McpServerAdded(event_payloads::Added),
     /// A tool server of an agent changed.
-    McpServerUpdated(told::Updated),
+    McpServerUpdated(event_payloads::Updated),
     /// A tool server was removed from an agent.
-    McpServerRemoved(told::Removed),
+    McpServerRemoved(event_payloads::Removed),
     /// A tool server of an agent stands otherwise.
-    McpServerStatusChanged(told::StatusChanged),
+    McpServerStatusChanged(event_payloads::StatusChanged),
     /// Something else of a tool server is pinned.
-    McpServerPinned(told::Pinned),
+    McpServerPinned(event_payloads::Pinned),
     /// A person should sign in with a tool server.
-    McpSigninRequired(mcp_signin::Required),
+    McpSigninRequired(mcp_signins::Required),
     /// A sign-in with a tool server is over.
-    McpSigninResolved(mcp_signin::Resolved),
+    McpSigninResolved(mcp_signins::Resolved),
     /// A dev server can be looked at.
     PreviewOpened {
         /// The dev server's port.

@@ -1,14 +1,14 @@
 //! Files: what becomes of a save, given what was asked and what is there.
-//! Pure: the effect is `world::saving`, rows are `store::files`, deeds and the gate `hall::files`.
+//! Pure: the effect is `world::file_saving`, rows are `store::files`, deeds and the gate `hall::files`.
 
 pub mod checkbox;
-pub mod documents;
+pub mod document_saves;
 pub mod recovery;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use self::documents::Bound;
+use self::document_saves::Bound;
 use crate::limits;
 
 pub use crate::attachments::Digest;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    documents::{Binding, Claimed, ClaimedIncarnation, Completion, Incarnation, Replay},
+    document_saves::{Binding, Claimed, ClaimedIncarnation, Completion, Incarnation, Replay},
     *,
 };
 use crate::{Moment, ids::DocumentId};

@@ -1,12 +1,12 @@
 //! Interactions: what an agent asks a person during a turn, and what a decision answers it.
 //! Pure: rows are `store::approvals`, deciding is `hall::interactions`. Source: contract 3.8.
 
-mod answers;
-mod asks;
-mod cards;
-mod deciding;
-mod standing;
-mod words;
+mod approval_card;
+mod decision_requests;
+mod decisions;
+mod form_answers;
+mod resume_messages;
+mod states;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,12 +18,12 @@ use crate::{
 };
 
 pub use crate::approvals::ApprovalState;
-pub use answers::{Given, converted};
-pub use asks::{Approve, Batch, Deny, SubmitAnswers};
-pub use cards::Card;
-pub use deciding::{Decided, Decision, allowing, decide, refusing};
-pub use standing::{Standing, Trigger};
-pub use words::{answer_words, grant_words, opaque_words};
+pub use approval_card::Card;
+pub use decision_requests::{Approve, Batch, Deny, SubmitAnswers};
+pub use decisions::{Decided, Decision, allowing, decide, refusing};
+pub use form_answers::{Given, converted};
+pub use resume_messages::{answer_words, grant_words, opaque_words};
+pub use states::{Standing, Trigger};
 
 /// What kind of answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,31 +1,31 @@
 //! Managed tool servers of an agent: what an entry is, and what somebody may make of it.
-//! Pure: rows are `store::mcp_servers`, files and programs are `world::programs`, deeds are
+//! Pure: rows are `store::mcp_servers`, files and programs are `world::server_programs`, deeds are
 //! `hall::mcp_servers`. Source: contract 4.2 to 4.6.
 
-pub mod card;
-pub mod connection;
-pub mod discovered;
+pub mod approval_card;
+pub mod connection_config;
+pub mod event_payloads;
 pub mod pin;
+pub mod project_servers;
 pub mod repin;
+pub mod server_test;
 pub mod status;
-pub mod tested;
-pub mod told;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
+    field_validation::Check,
     ids::{AgentId, ApprovalId, AuthorId},
     limits,
-    text::Check,
 };
 
-pub use card::{Card, Place};
-pub use connection::{AuthKind, Connection, Remote, SecretText, Stdio, Transport};
+pub use approval_card::{Card, Place};
+pub use connection_config::{AuthKind, Connection, Remote, SecretText, Stdio, Transport};
 pub use pin::{Pin, Program, Verdict};
 pub use repin::Differing;
+pub use server_test::{HeldBack, Tested};
 pub use status::{Facts, Status, Trigger, next};
-pub use tested::{HeldBack, Tested};
 
 /// The name of our own server, which every agent has and no entry may take.
 pub const RESERVED_NAME: &str = "guildhall";
@@ -294,7 +294,7 @@ impl ServerPatch {
 }
 
 #[cfg(test)]
-#[path = "mcp_servers_tested_tests.rs"]
+#[path = "mcp_server_test_tests.rs"]
 mod tested_tests;
 #[cfg(test)]
 #[path = "mcp_servers_tests.rs"]

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{card::summary, *};
+use super::{approval_card::summary, *};
 use crate::{
     agents::{Agent, AgentState, ResponseMode},
     events::Event,
 };
 
-pub(super) fn values(pairs: &[(&str, &str)]) -> connection::Values {
+pub(super) fn values(pairs: &[(&str, &str)]) -> connection_config::Values {
     let value =
         |(name, text): &(&str, &str)| ((*name).to_owned(), SecretText::sent((*text).to_owned()));
     pairs.iter().map(value).collect()
@@ -405,7 +405,7 @@ fn a_launcher_and_a_missing_program_are_said_on_the_card() {
         executable_sha256: String::new(),
         script: None,
     };
-    let count = |connection: &Connection, program| card::why(connection, program).len();
+    let count = |connection: &Connection, program| approval_card::why(connection, program).len();
     assert_eq!(count(&stdio("tool", &[], &[]), Some(&program)), 1);
     assert_eq!(count(&stdio("/usr/bin/npx", &[], &[]), Some(&program)), 2);
     assert_eq!(count(&stdio("npx", &[], &[("PATH", "")]), None), 4);
@@ -462,8 +462,11 @@ fn a_change_is_told_by_what_it_changed() {
     let by = AuthorId::from_bytes([1; 16]);
     let names = |events: Vec<Event>| events.iter().map(Event::name).collect::<Vec<_>>();
     let before = server(stdio("x", &[], &[("KEY", "canary-value")]));
-    let of = |after: &McpServer, by| names(told::of_change(agent, &before, after, by));
-    assert_eq!(names(told::of_added(agent, &before)), ["mcp_server_added"]);
+    let of = |after: &McpServer, by| names(event_payloads::of_change(agent, &before, after, by));
+    assert_eq!(
+        names(event_payloads::of_added(agent, &before)),
+        ["mcp_server_added"]
+    );
     assert!(of(&before, Some(by)).is_empty());
     let off = McpServer {
         enabled: false,
@@ -491,12 +494,15 @@ fn a_change_is_told_by_what_it_changed() {
         connection: stdio("x", &[], &[("KEY", "other")]),
         ..before.clone()
     };
-    let events = told::of_change(agent, &before, &other, Some(by));
+    let events = event_payloads::of_change(agent, &before, &other, Some(by));
     let Event::McpServerUpdated(updated) = &events[0] else {
         panic!("{events:?}");
     };
     assert_eq!(updated.changed, ["connection"]);
-    for event in told::of_added(agent, &before).iter().chain(&events) {
+    for event in event_payloads::of_added(agent, &before)
+        .iter()
+        .chain(&events)
+    {
         let written = serde_json::to_string(event).unwrap();
         assert!(
             !written.contains("canary-value") && !written.contains("other"),
@@ -513,9 +519,9 @@ proptest! {
     /// Nothing an agent writes can make a card that reads otherwise than it runs.
     #[test]
     fn a_legible_text_holds_nothing_that_deceives(text in any::<String>()) {
-        let shown = card::legible(&text);
+        let shown = approval_card::legible(&text);
         prop_assert!(!shown.chars().any(char::is_control));
-        prop_assert_eq!(card::legible(&shown), shown.clone());
+        prop_assert_eq!(approval_card::legible(&shown), shown.clone());
         let deceives = |c: char| "\u{202e}\u{2066}\u{200b}\u{feff}".contains(c);
         prop_assert!(!shown.contains(deceives));
     }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Moment, Refusal,
     authors::{empty_as_none, null_as_empty},
+    field_validation::Check,
     ids::{AgentId, AuthorId, RoomId},
     limits,
     members::{AuthorSummary, Member},
-    text::Check,
 };
 
 /// What kind of room it is.

@@ -1,12 +1,12 @@
 //! Runtimes: the programs agents run on, and what each can do.
-//! Pure: programs are found and spoken to by `world::runtimes` and `world::acp`.
+//! Pure: programs are found and spoken to by `world::runtime_programs` and `world::acp`.
 //! Source: contract 3.3, 3.4.
 
 mod capabilities;
 mod consent;
-mod modes;
-mod probed;
+mod permission_modes;
 mod profiles;
+mod reported_capabilities;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +14,11 @@ use crate::Moment;
 
 pub use capabilities::{Capabilities, Features, Section, capabilities};
 pub use consent::{may_use, stands};
-pub use probed::{NativeMode, OptionValue, Probed, ReportedOption};
 pub use profiles::{
     Definition, DefinitionProblem, OPENCODE_CONFIG, Profile, Program, REHEARSAL, Transcript,
     is_kind, profiles,
 };
+pub use reported_capabilities::{NativeMode, OptionValue, Probed, ReportedOption};
 
 /// Where a turn stops in a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 use crate::{
     Moment, Refusal,
+    field_validation::Check,
     ids::{AuthorId, EntryId, RoomId},
     limits,
-    text::Check,
 };
 
 /// What is looked for: words that must all be there.
@@ -126,7 +126,7 @@ pub struct Span {
 /// Where the text was cut.
 const CUT: char = '…';
 
-/// The part of `text` around the first word that is wanted: at most
+/// The part of `field_validation` around the first word that is wanted: at most
 /// [`limits::EXCERPT_CHARS`] characters, with every wanted word in it marked.
 pub fn excerpt(text: &str, wanted: &Wanted) -> Excerpt {
     let sought = Sought::new(wanted);

@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use crate::limits;
 
-mod asked;
-mod list;
-mod log;
+mod message_log;
+mod task_list;
+mod tool_operations;
 mod transcript;
 
-pub use asked::made_by;
-pub use log::{keeps_tasks, of_messages};
+pub use message_log::{keeps_tasks, of_messages};
+pub use tool_operations::made_by;
 pub use transcript::{Dialect, Transcript};
 
-use list::List;
+use task_list::List;
 
 /// Where a task stands. Any may follow any other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -264,7 +264,7 @@ impl Operation {
     ///
     /// Source: contract 3.7, the tables of sources and operations.
     pub fn asked(tool: &str, input: &Value) -> Option<Self> {
-        asked::operation(tool, input)
+        tool_operations::operation(tool, input)
     }
 
     fn bytes(&self) -> usize {

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Moment, Refusal,
+    field_validation::Check,
     ids::{AgentId, AuthorId, RoomId, SessionId},
     limits,
     runtimes::Width,
-    text::Check,
     usage::Usage,
 };
 

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::{
-    Refusal, browser::Origins, cloud::addresses::CloudUrl, limits, outcome::Invalid,
+    Refusal, browser::Origins, cloud::urls::CloudUrl, errors::Invalid, limits,
     rooms::TURN_LIMITS_DEFAULT, trusted_proxies::TrustedProxies, workbench::PreviewPorts,
 };
 

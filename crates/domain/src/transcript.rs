@@ -1,10 +1,10 @@
 //! Transcripts: messages made of parts, and how an agent's updates join into them.
 //! Pure: what an agent sends is read by `world::acp`; rows are `store::messages`.
 
-mod calls;
-mod rights;
+mod denied_privileges;
+mod turn_calls;
 
-pub use calls::{Calls, Joined};
+pub use turn_calls::{Calls, Joined};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

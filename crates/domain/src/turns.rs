@@ -2,8 +2,8 @@
 //! Pure: rows are `store::turns`, the dispatcher is `hall::turns`. Source: contract 2.6, 2.7.
 
 mod addressing;
-mod framing;
 mod limits;
+mod prompt;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +13,8 @@ use crate::{
 };
 
 pub use addressing::{Addressing, Heard, Listener, Said, considered, is_engaged};
-pub use framing::{Frame, Line, MembersLine, frame as written};
 pub use limits::{Bounds, Used};
+pub use prompt::{Frame, Line, MembersLine, frame as written};
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The workbench: what an address of a served folder or of a preview stands for, and how long;
 //! which part of a folder an address asks for, and of which type it is.
-//! Pure: tokens are made and read by `world::grants`, files are opened by `hall::workbench`.
+//! Pure: tokens are made and read by `world::address_tokens`, files are opened by `hall::workbench`.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use crate::{
     callers::{Caller, Credential},
     ids::{AuthorId, KeyId, SignInId},
     limits,
-    ports::PortRange,
+    port_ranges::PortRange,
 };
 
 /// What an address opens.

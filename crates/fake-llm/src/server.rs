@@ -22,11 +22,11 @@ use tokio::sync::oneshot;
 
 use crate::{
     MODEL,
-    answer::{self, Answer, Reply},
-    keys,
-    log::Logged,
-    talk::Talk,
-    wires::{Wire, Wish},
+    api_formats::{Wire, Wish},
+    api_keys,
+    model_reply::{self, Answer, Reply},
+    model_request::Talk,
+    request_log::Logged,
 };
 
 /// The largest body, in bytes, as it comes and unpacked.
@@ -163,7 +163,7 @@ async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response
     let response = match head.method {
         Method::HEAD => StatusCode::OK.into_response(),
         ref method => {
-            let key = keys::of_request(&head.headers, &head.uri);
+            let key = api_keys::of_request(&head.headers, &head.uri);
             let known = |key: &str| shared.settings.keys.iter().any(|known| known == key);
             // A list of models tells nothing, so it may be read without a key, not with a foreign one.
             log.key_known = key.map_or(*method == Method::GET, known);
@@ -251,7 +251,7 @@ async fn asked(
         wire.model_of_path(&log.path).clone_into(&mut talk.model);
     }
     note_talk(&talk, log);
-    let answer = match answer::to(&talk) {
+    let answer = match model_reply::to(&talk) {
         Reply::Says(answer) => answer,
         Reply::Refuses(why) => return failure(StatusCode::UNPROCESSABLE_ENTITY, &why),
         Reply::Fails { status, otherwise } => {
@@ -288,7 +288,7 @@ fn note_talk(talk: &Talk, log: &mut Logged) {
     log.tools = talk
         .tools
         .iter()
-        .map(crate::talk::Offered::full_name)
+        .map(crate::model_request::Offered::full_name)
         .collect();
     log.conversation = talk.pieces.len();
     let results = talk.results();

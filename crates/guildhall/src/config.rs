@@ -1,6 +1,6 @@
 //! Configuration: flags over environment over the file `guildhall.toml` over defaults.
 
-mod file;
+mod config_file;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -10,17 +10,17 @@ use std::{
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use guildhall_domain::{
     callers::AuthMode,
-    ports::Reserved,
+    port_ranges::Reserved,
     runtimes::Profile,
     settings::{self, Source, Value},
 };
 use guildhall_hall::{Configured, Places, streams::StreamLimits};
 use guildhall_http::listener::Limits;
-use guildhall_world::{confined::Confined, data_dir, users};
+use guildhall_world::{confined_fs::Confined, data_dir, os_users};
 use serde::Deserialize;
 
-use self::file::File;
-use crate::runtimes;
+use self::config_file::File;
+use crate::runtime_config;
 
 /// What `guildhall serve` takes on its command line and from the environment.
 #[derive(Clone, Debug, Default, Args)]
@@ -267,7 +267,7 @@ impl Config {
         }
         let door = Limits::DEFAULT;
         let streams = StreamLimits::default();
-        let runtimes = runtimes::take(&mut file.runtimes)?;
+        let runtimes = runtime_config::take(&mut file.runtimes)?;
         let mut configured = file.settings()?;
         for (setting, source, value) in args.settings() {
             setting
@@ -347,7 +347,7 @@ fn places(runtimes: &[Profile]) -> Places {
 
 /// Home, also where the environment does not say it. Source: contract 6.1.
 fn home() -> Option<PathBuf> {
-    folder("HOME").or_else(users::own_home)
+    folder("HOME").or_else(os_users::own_home)
 }
 
 fn folder(variable: &str) -> Option<PathBuf> {

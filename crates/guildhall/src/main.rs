@@ -1,10 +1,10 @@
 //! The guildhall binary: the server and every verb of its command line.
 
-mod bridge;
 mod cli;
 mod config;
-mod runtimes;
+mod runtime_config;
 mod serve;
+mod stdio_relay;
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -14,7 +14,7 @@ use clap::{
 };
 use guildhall_world::{
     enclosure::{self, KnownFolder, OwnWalls},
-    keeper::{Keep, keep},
+    process_guard::{Keep, keep},
 };
 
 /// A local server for a workspace in which people and coding agents work together.
@@ -60,10 +60,10 @@ enum Verb {
     #[command(hide = true)]
     RehearsalAgent,
     /// Serves as one tool server of an agent's session; agents call it
-    #[command(name = guildhall_hall::launching::BRIDGE, hide = true)]
+    #[command(name = guildhall_hall::launch_config::BRIDGE, hide = true)]
     Bridge(Bridge),
     /// Keeps one agent's process; the server calls it
-    #[command(name = guildhall_world::keeper::SUBCOMMAND, hide = true)]
+    #[command(name = guildhall_world::process_guard::SUBCOMMAND, hide = true)]
     Keeper(Keeper),
     /// Tries what encloses agents; the server calls it
     #[command(name = guildhall_world::enclosure::CHECK, hide = true)]
@@ -119,7 +119,7 @@ fn main() -> ExitCode {
         Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
         Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
         Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),
-        Some(Verb::Bridge(Bridge { name })) => bridge::run(&name),
+        Some(Verb::Bridge(Bridge { name })) => stdio_relay::run(&name),
         Some(Verb::EnclosureCheck) => check_enclosure(),
         Some(Verb::Keeper(Keeper {
             grace_s,

@@ -16,15 +16,15 @@ use std::{
 use guildhall_domain::{
     Error, Fault,
     callers::AuthMode,
-    ports::Reserved,
+    port_ranges::Reserved,
     settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS, TRUSTED_PROXIES},
     trusted_proxies::TrustedProxies,
 };
 use guildhall_hall::{
     Auth, Clock, Hall, Opening, PreviewDoors,
     browser::LocalBrowser,
-    launching::Launching,
-    peers::{self, Peers},
+    launch_config::Launching,
+    peer_lookup::{self, Peers},
     restore,
     retention::Retention,
 };
@@ -39,16 +39,16 @@ use guildhall_http::{
 };
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
-    control_group,
+    cgroup,
     data_dir::{self, DataDir, DataDirError},
     enclosure::{Around, Enclosure},
-    environment,
-    keeper::KeeperCommand,
-    outgoing::OwnPorts,
-    reserved,
+    http_client::OwnPorts,
+    process_environment,
+    process_guard::KeeperCommand,
+    reserved_ports,
     restores::RestoreRequest,
+    secret_tokens::{self, Secret},
     setup_code,
-    tokens::{self, Secret},
 };
 use serde::Serialize;
 use tokio::{
@@ -60,13 +60,13 @@ use tokio::{
 use self::error::ServeError;
 use crate::{
     config::{Config, PeerCheckMode, ServeArgs},
-    runtimes,
+    runtime_config,
 };
 
 /// Runs the server until it is asked to stop.
 #[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]
 pub(crate) fn run(args: &ServeArgs) -> ExitCode {
-    let is_peer_known = peers::available();
+    let is_peer_known = peer_lookup::available();
     let outcome = Config::load(args, is_peer_known)
         .map_err(ServeError::from)
         .and_then(|config| run_configured(config, is_peer_known))
@@ -172,9 +172,9 @@ async fn serve(
     let agent_url = format!("http://{}", for_agents.local_addr()?);
     let local_token = match config.mode {
         AuthMode::Local => None,
-        AuthMode::Login => Some(tokens::mint(tokens::LOCAL_PREFIX)?),
+        AuthMode::Login => Some(secret_tokens::mint(secret_tokens::LOCAL_PREFIX)?),
     };
-    let (keeper, environment) = (KeeperCommand::own(), environment::of_server());
+    let (keeper, environment) = (KeeperCommand::own(), process_environment::of_server());
     let around = Around {
         data_dir: data_dir.path().to_owned(),
         port: address.port(),
@@ -190,7 +190,7 @@ async fn serve(
         clock: Clock::System,
         roots: config.roots,
         runtimes: config.runtimes,
-        programs: runtimes::programs()?,
+        programs: runtime_config::programs()?,
         launching: Launching {
             url: format!("http://{}", here(address)),
             agent_url: agent_url.clone(),
@@ -227,7 +227,7 @@ async fn serve(
     for problem in hall.enclosure_checks().await.problems() {
         tracing::warn!("{problem}");
     }
-    if peers::own_uid() == 0 {
+    if peer_lookup::own_uid() == 0 {
         tracing::warn!(
             "this server runs as root, and so do its agents: they can change root's files, and \
              get around what keeps them from this server; run it as a user"
@@ -235,7 +235,7 @@ async fn serve(
     }
     hall.tasks()
         .spawn("enclosure", hall.started_at(), async move {
-            control_group::remove_left();
+            cgroup::remove_left();
             if let Err(error) = enclosure.prepare().await {
                 tracing::warn!(%error, "the enclosure of agents could not be prepared");
             }
@@ -323,7 +323,7 @@ async fn listen(bind: SocketAddr, reserved: Reserved) -> Result<Vec<TcpListener>
             _ => ServeError::Bind { bind, source },
         }
     };
-    let first = reserved::listen(bind, reserved)
+    let first = reserved_ports::listen(bind, reserved)
         .await
         .map_err(failed(bind))?;
     let address = first.local_addr()?;
@@ -353,7 +353,7 @@ async fn listen_for_agents(
     };
     let listener = match before {
         Some(listener) => listener,
-        None => reserved::listen_outside(reserved).await?,
+        None => reserved_ports::listen_outside(reserved).await?,
     };
     data_dir.keep_agent_port(listener.local_addr()?.port())?;
     Ok(listener)

@@ -7,23 +7,25 @@ use guildhall_domain::{
     accounts::{self as rules, Account, Email, Registering, Registration, Role},
     authors::{Author, AuthorKind},
     callers::{AuthMode, Caller, Gate, Owner},
+    errors::Thing,
     events::Event,
     ids::{AccountId, AuthorId},
     limits,
-    outcome::Thing,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, accounts, authors, installation, keys as key_rows, members as member_rows, rooms,
-    sign_ins as sign_in_rows,
+    Rx, Seen, Tx, accounts, api_keys as key_rows, authors, installation, members as member_rows,
+    rooms, sign_ins as sign_in_rows,
 };
 use guildhall_world::{
-    passwords, setup_code,
-    tokens::{self as secrets, Secret},
+    passwords,
+    secret_tokens::{self as secrets, Secret},
+    setup_code,
 };
 
 use crate::{
-    Hall, callers, members,
-    repeats::Once,
+    Hall, callers,
+    idempotency::Once,
+    members,
     sign_ins::{self, SignedIn},
     start::Door,
 };

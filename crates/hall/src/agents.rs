@@ -7,25 +7,25 @@ use guildhall_domain::{
     agents::{Agent, AgentPatch, AgentState, NewAgent, ResponseMode},
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Caller, Decider, Gate, Owner, OwnerDecider},
+    errors::Thing,
     events::Event,
     ids::{AgentId, AuthorId},
-    outcome::Thing,
     revisions::{Precondition, Revised},
     runtimes::{Mode, may_use},
     sessions::Acknowledgement,
     settings::DEFAULT_RUNTIME,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors, members as member_rows, sessions as session_rows, settings,
-    tokens as token_rows,
+    Rx, Seen, Tx, agent_tokens as token_rows, agents, authors, members as member_rows,
+    sessions as session_rows, settings,
 };
 
 use crate::{
-    Hall, approvals, mcp_servers, members,
-    repeats::Once,
-    rooms,
+    Hall, agent_tokens, approvals,
+    idempotency::Once,
+    mcp_servers, members, rooms,
     runtimes::{Registry, capabilities_of, require_offered},
-    sessions, tokens, turns,
+    sessions, turns,
 };
 
 impl Hall {
@@ -189,7 +189,7 @@ impl Hall {
                     ended.push((session.id, asks));
                 }
                 for token in token_rows::of_agent(tx, id)? {
-                    tokens::revoke(tx, Some(actor), id, token.id, now)?;
+                    agent_tokens::revoke(tx, Some(actor), id, token.id, now)?;
                 }
                 approvals::withdraw_about(tx, id, before.author_id, Some(actor), now)?;
                 mcp_servers::remove_all(tx, id, actor, now)?;

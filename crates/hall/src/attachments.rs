@@ -7,8 +7,8 @@ use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     attachments::{Attachment, AttachmentLimits, Picture, kept_media_type, kept_name},
     callers::{AnyCaller, Caller, Gate},
+    errors::Thing,
     ids::{AttachmentId, RoomId},
-    outcome::Thing,
 };
 use guildhall_store::{
     Rx, Tx,
@@ -17,7 +17,7 @@ use guildhall_store::{
 };
 use guildhall_world::blobs::{Blob, Blobs, Draft, Kept};
 
-use crate::{Hall, callers, repeats::Once, sight};
+use crate::{Hall, callers, idempotency::Once, visibility};
 
 /// Files on their way into a room: all of them arrive, or none. Dropping it forgets them.
 pub struct Upload {
@@ -53,7 +53,7 @@ impl Hall {
     pub async fn begin_upload(&self, by: &AnyCaller, room: RoomId) -> Result<Upload> {
         let by = *by.caller();
         let read = self.store().read(move |db| {
-            sight::room(db, &by, room)?.writable()?;
+            visibility::room(db, &by, room)?.writable()?;
             settings::attachment_limits(db)
         });
         let limits = read.await?.value;
@@ -171,7 +171,7 @@ impl Upload {
         let noted = hall.store().write(move |tx| {
             callers::require(tx, &by, now)?;
             let noted = once.run(tx, now, |tx| {
-                sight::room(tx, &by, room)?.writable()?;
+                visibility::room(tx, &by, room)?.writable()?;
                 let mut noted = Vec::with_capacity(kept.len());
                 for (blob, file) in &kept {
                     noted.push(note(tx, &by, room, blob, file, now)?);
@@ -246,7 +246,7 @@ fn note(
 }
 
 fn visible(db: &Rx<'_>, by: &Caller, room: RoomId, id: AttachmentId) -> Result<Known> {
-    let floor = sight::room(db, by, room)?.floor;
+    let floor = visibility::room(db, by, room)?.floor;
     let known = attachments::find(db, room, id)?;
     let known = known.filter(|known| match known.entry_seq {
         Some(seq) => seq > floor,

@@ -4,12 +4,12 @@ use guildhall_domain::{
     Moment, Refusal, Result,
     authors::{self as rules, Author, AuthorKind, AuthorPatch, Handle, ReservedHandle},
     callers::{AnyCaller, Caller, Gate, Human},
+    errors::Thing,
     events::Event,
+    field_validation::Check,
     ids::AuthorId,
     limits,
-    outcome::Thing,
     revisions::{Precondition, Revised},
-    text::Check,
 };
 use guildhall_store::{Rx, Seen, Tx, authors, rooms};
 

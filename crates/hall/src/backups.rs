@@ -13,8 +13,8 @@ use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     backups::{self as rules, Backup, BackupReason},
     callers::{Owner, OwnerInteractive},
+    errors::{FaultKind, Thing},
     ids::BackupId,
-    outcome::{FaultKind, Thing},
     settings::BACKUP_BYTES_MAX,
 };
 use guildhall_store::backups::{self as copies, StoreCopy};

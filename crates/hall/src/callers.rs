@@ -10,11 +10,11 @@ use guildhall_domain::{
 use guildhall_store::{
     Rx, Tx,
     accounts::{self, Holder},
-    agents, keys, sign_ins, tokens,
+    agent_tokens, agents, api_keys, sign_ins,
 };
 use guildhall_world::{
-    peers::{self, PeerWord},
-    tokens as secrets,
+    peer_lookup::{self, PeerWord},
+    secret_tokens as secrets,
 };
 
 use crate::{Hall, start::Door};
@@ -66,12 +66,12 @@ impl Peer {
             // A page is nobody; only served folders are asked for by one at all.
             PeerWord::Browser | PeerWord::Stray => Self::Stray,
             PeerWord::AgentListener(agent) => Self::AgentListener(agent),
-            PeerWord::User { uid, .. } if uid == peers::own_uid() => Self::OwnUser,
+            PeerWord::User { uid, .. } if uid == peer_lookup::own_uid() => Self::OwnUser,
             PeerWord::InDoubt {
                 uid,
                 can_be_settled,
             } => Self::InDoubt {
-                is_own_user: uid == peers::own_uid(),
+                is_own_user: uid == peer_lookup::own_uid(),
                 can_be_settled,
             },
             PeerWord::User { .. } => Self::OtherUser,
@@ -220,7 +220,7 @@ impl Hall {
     async fn key(&self, digest: [u8; 32]) -> Result<Caller> {
         let found = self
             .store()
-            .read(move |db| keys::by_digest(db, &digest))
+            .read(move |db| api_keys::by_digest(db, &digest))
             .await?
             .value;
         let bearer = found.ok_or(Refusal::AuthRequired)?;
@@ -228,7 +228,7 @@ impl Hall {
         let caller = person(&bearer.holder, self.mode(), Credential::ApiKey(id))
             .ok_or(Refusal::AuthRequired)?;
         if bearer.key.wants_touch(now) {
-            self.note_use(move |tx| keys::touch(tx, id, now)).await;
+            self.note_use(move |tx| api_keys::touch(tx, id, now)).await;
         }
         Ok(caller)
     }
@@ -277,7 +277,7 @@ impl Hall {
         let digest = secrets::digest(token);
         let found = self
             .store()
-            .read(move |db| tokens::by_digest(db, &digest))
+            .read(move |db| agent_tokens::by_digest(db, &digest))
             .await?
             .value;
         let now = self.now();
@@ -286,7 +286,8 @@ impl Hall {
             .ok_or(Refusal::AgentIdentityUnverified)?;
         let id = bearer.token.id;
         if bearer.token.wants_touch(now) {
-            self.note_use(move |tx| tokens::touch(tx, id, now)).await;
+            self.note_use(move |tx| agent_tokens::touch(tx, id, now))
+                .await;
         }
         Ok(Caller {
             identity: Identity::Agent(bearer.token.agent_id),
@@ -346,7 +347,7 @@ pub(crate) fn still_counts(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<
         Credential::Cookie(id) => {
             Ok(sign_ins::by_id(db, id)?.is_some_and(|sign_in| sign_in.is_live(now)))
         }
-        Credential::ApiKey(id) => Ok(keys::by_id(db, id)?.is_some()),
+        Credential::ApiKey(id) => Ok(api_keys::by_id(db, id)?.is_some()),
         Credential::AgentToken(token) => token_counts(db, token, now),
         Credential::Process => match caller.agent() {
             Some(agent) => {
@@ -374,7 +375,7 @@ pub(crate) fn require(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<()> {
 }
 
 fn token_counts(db: &Rx<'_>, token: TokenId, now: Moment) -> Result<bool> {
-    let found = tokens::by_id(db, token)?;
+    let found = agent_tokens::by_id(db, token)?;
     Ok(found.is_some_and(|bearer| bearer.registered && bearer.token.is_live(now)))
 }
 

@@ -19,13 +19,13 @@ use guildhall_domain::{
 };
 use guildhall_store::Seen;
 use guildhall_world::{
+    agent_folders::Places,
     clock::Clock,
-    commands::{Scan, Watched},
-    places::Places,
-    watching::{Changed, Watching},
+    command_files::{Scan, Watched},
+    folder_watcher::{Changed, Watching},
 };
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 /// Which commands are asked for.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +66,7 @@ impl Hall {
         let is_asked = path.is_some();
         let reach = self
             .store()
-            .read(move |db| is_asked.then(|| sight::reach(db, &by)).transpose())
+            .read(move |db| is_asked.then(|| visibility::reach(db, &by)).transpose())
             .await?;
         let seq = reach.seq;
         let folder = match (path, reach.value) {

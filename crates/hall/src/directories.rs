@@ -9,14 +9,14 @@ use guildhall_domain::{
 };
 use guildhall_store::Rx;
 use guildhall_world::{
-    confined::{Confined, Reach},
+    confined_fs::{Confined, Reach},
     directories,
 };
 
 /// Which of the things in a folder are listed.
 pub use guildhall_world::directories::Listed;
 
-use crate::{Hall, repeats::Once, sight};
+use crate::{Hall, idempotency::Once, visibility};
 
 impl Hall {
     /// What lies in the folder at `path`, an absolute path or one that begins with `~`; absent is
@@ -81,7 +81,7 @@ impl Hall {
         let (by, now, peek) = (*by.caller(), self.now(), once.peek());
         let reach = self.store().read(move |db| {
             peek.check(db, now)?;
-            sight::new_folder_reach(db, &by)
+            visibility::new_folder_reach(db, &by)
         });
         let reach = reach.await?.value;
         let hall = self.clone();
@@ -119,7 +119,7 @@ impl Hall {
         match by.identity {
             Identity::Owner => Ok(Reach::Home),
             Identity::Person(_) | Identity::Agent(_) => {
-                let read = move |db: &Rx<'_>| sight::directory_reach(db, &by);
+                let read = move |db: &Rx<'_>| visibility::directory_reach(db, &by);
                 Ok(self.store().read(read).await?.value)
             }
         }

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use guildhall_domain::{
     Error, Fault,
     ids::AgentId,
-    ports::PortRange,
+    port_ranges::PortRange,
     settings::{
         AGENTS_ENCLOSURE, AGENTS_HIDDEN_FOLDERS, AGENTS_REACH_CONTAINERS, AGENTS_REACH_TERMINALS,
         AGENTS_REACH_USER_SERVICES, PREVIEW_PORTS, Setting, Value,

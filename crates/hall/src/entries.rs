@@ -5,10 +5,10 @@ use guildhall_domain::{
     attachments::Attachment,
     callers::{AnyCaller, Caller, Gate, Human},
     entries::{EntriesAsk, EntriesPage, Entry, Notice, Posted, Posting, may_redact},
+    errors::Thing,
     events::Event,
     ids::{EntryId, RoomId},
     mentions::{self, MentionSpan},
-    outcome::Thing,
     threads::may_be_root,
 };
 use guildhall_store::{
@@ -19,9 +19,9 @@ use guildhall_store::{
 
 use crate::{
     Hall, attachments,
-    repeats::Once,
-    sight::{self, Sight},
+    idempotency::Once,
     turns,
+    visibility::{self, Sight},
 };
 
 impl Hall {
@@ -48,7 +48,7 @@ impl Hall {
             .write(move |tx| {
                 once.run(tx, now, |tx| {
                     attachments::require_few(tx, &posting.files)?;
-                    let sight = sight::room(tx, &by, room)?;
+                    let sight = visibility::room(tx, &by, room)?;
                     let root = match posting.thread_root {
                         Some(root) => Some(visible(tx, room, &sight, root)?),
                         None => None,
@@ -91,7 +91,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
+                let floor = visibility::room(db, &by, room)?.floor;
                 entries::page(db, room, floor, ask)
             })
             .await
@@ -105,7 +105,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let sight = sight::room(db, &by, room)?;
+                let sight = visibility::room(db, &by, room)?;
                 visible(db, room, &sight, id)
             })
             .await
@@ -124,7 +124,7 @@ impl Hall {
         let (entry, files) = self
             .store()
             .write(move |tx| {
-                let sight = sight::room(tx, &by, room)?;
+                let sight = visibility::room(tx, &by, room)?;
                 let mut entry = visible(tx, room, &sight, id)?;
                 may_redact(&by, entry.author_id)?;
                 if entry.redacted_at.is_some() {

@@ -9,10 +9,10 @@ use guildhall_domain::{
     callers::{Caller, Gate, Human},
     canvas::CanvasScope,
     entries::EntriesAsk,
+    errors::Thing,
     export::{Line, Summary},
     ids::RoomId,
     limits,
-    outcome::Thing,
     rooms::Room,
 };
 use guildhall_store::{Apart, Rx, canvas, entries, members, rooms};
@@ -23,7 +23,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 /// Writes a line's form on the wire, with its line feed.
 pub type Write = fn(Line, &mut Vec<u8>) -> std::io::Result<()>;
@@ -100,7 +100,7 @@ impl Export {
 }
 
 fn head(db: &Rx<'_>, by: &Caller, room: RoomId, exported_at: Moment) -> Result<(Room, Line)> {
-    sight::room(db, by, room)?;
+    visibility::room(db, by, room)?;
     let room = rooms::by_id(db, room)?.ok_or(Refusal::NotFound(Thing::Room))?;
     let head = Line::Head {
         exported_at,

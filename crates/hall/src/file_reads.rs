@@ -6,14 +6,14 @@ use guildhall_domain::{
     file_reads::{FileContent, ShownType, Tree},
 };
 use guildhall_world::{
-    confined::{Confined, Folder},
+    confined_fs::{Confined, Folder},
     file_reads::{self, TreeAsk},
 };
 
 use crate::{
     Hall,
-    reaching::{OpenBytes, TextPlace},
-    sight,
+    file_io_pool::{OpenBytes, TextPlace},
+    visibility,
 };
 
 /// The text of a file on its way to a client.
@@ -47,7 +47,9 @@ impl Hall {
         match by.identity {
             Identity::Owner | Identity::Agent(_) => Ok(()),
             Identity::Person(_) => {
-                let asked = self.store().read(move |db| sight::names_files(db, &by));
+                let asked = self
+                    .store()
+                    .read(move |db| visibility::names_files(db, &by));
                 asked.await.map(|asked| asked.value)
             }
         }
@@ -106,7 +108,10 @@ impl Hall {
         deed: impl FnOnce(&Confined, &Folder) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let by = *by.caller();
-        let reach = self.store().read(move |db| sight::reach(db, &by)).await?;
+        let reach = self
+            .store()
+            .read(move |db| visibility::reach(db, &by))
+            .await?;
         self.with_files(move |confined, _| {
             let cwd = confined.open_folder(&reach.value, &cwd)?;
             deed(confined, &cwd)

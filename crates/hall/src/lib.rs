@@ -3,7 +3,9 @@
 //! transaction. It knows nothing of HTTP.
 
 pub mod accounts;
+pub mod agent_tokens;
 pub mod agents;
+pub mod api_keys;
 pub mod approvals;
 mod attachment_checks;
 pub mod attachments;
@@ -20,21 +22,22 @@ pub mod directories;
 pub mod enclosure;
 pub mod entries;
 pub mod export;
+mod file_changes;
+pub mod file_io_pool;
 pub mod file_reads;
 pub mod files;
+mod garbage_collection;
+pub mod idempotency;
 pub mod interactions;
-pub mod keys;
-pub mod launching;
+pub mod launch_config;
 pub mod mcp_gateway;
 pub mod mcp_servers;
-pub mod mcp_signin;
+pub mod mcp_signins;
 pub mod members;
-pub mod oauth_landing;
+pub mod oauth_callback;
 mod passwords;
-pub mod reaching;
 pub mod reactions;
 pub mod read_cursors;
-pub mod repeats;
 pub mod restore;
 pub mod retention;
 pub mod revived;
@@ -44,64 +47,61 @@ pub mod search;
 pub mod session_tasks;
 pub mod sessions;
 pub mod settings;
-mod sight;
 pub mod sign_ins;
 pub mod signals;
 mod start;
 pub mod storage;
 mod store_checks;
 pub mod streams;
-mod sweep;
 pub mod tasks;
 pub mod threads;
-pub mod tokens;
 mod trusted_browsers;
 pub mod turns;
 pub mod usage;
-mod watch;
+mod visibility;
 pub mod workbench;
 
 use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
-    Moment, Result, attempts::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
+    Moment, Result, attempt_limiter::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
     signals::Signal,
 };
 use guildhall_store::Store;
 use guildhall_world::{
+    address_tokens::Grants,
     blobs::Blobs,
     connectors::Services,
     digests::Digests,
-    grants::Grants,
-    outgoing::{Outgoing, OwnPorts},
+    folder_watcher::Watching,
+    http_client::{Outgoing, OwnPorts},
     process_tree::ProcessTrees,
-    programs::Hashes,
     seal::Seal,
-    watching::Watching,
+    server_programs::Hashes,
 };
 use tokio::sync::{Notify, OnceCell, broadcast};
 
 pub use guildhall_store::{Seen, Written, settings::Configured};
+pub use guildhall_world::agent_folders::Places;
 pub use guildhall_world::clock::Clock;
+/// The way to a dev server; previews ask there.
+pub use guildhall_world::dev_server;
 /// Which tree of files is asked for.
 pub use guildhall_world::file_reads::TreeAsk;
-/// Connections whose other side is gone; the listener has them ended as well.
-pub use guildhall_world::keepalive;
-pub use guildhall_world::outgoing;
+pub use guildhall_world::http_client;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
-pub use guildhall_world::peers;
-pub use guildhall_world::places::Places;
+pub use guildhall_world::peer_lookup;
 /// What the last restore came to.
 pub use guildhall_world::restores::RestoreRecord;
 /// Where the programs of runtimes are looked for.
-pub use guildhall_world::runtimes::Programs;
-/// The way to a dev server; previews ask there.
-pub use guildhall_world::upstream;
+pub use guildhall_world::runtime_programs::Programs;
+/// Connections whose other side is gone; the listener has them ended as well.
+pub use guildhall_world::tcp_keepalive;
 pub use start::{Auth, Opening, PreviewDoors};
 
 use crate::{
-    backups::Backups, interactions::Waiting, launching::Launching, passwords::Passwords,
-    reaching::Reaching, runtimes::Registry, start::Door, storage::Storage,
+    backups::Backups, file_io_pool::Reaching, interactions::Waiting, launch_config::Launching,
+    passwords::Passwords, runtimes::Registry, start::Door, storage::Storage,
     store_checks::StoreRecord, streams::StreamLimits, tasks::Tasks,
 };
 
@@ -174,7 +174,7 @@ struct Inner {
     /// The connections to tool servers.
     gateways: mcp_gateway::Gateways,
     /// Which tokens of tool servers are being replaced.
-    refreshing: mcp_signin::Refreshing,
+    refreshing: mcp_signins::Refreshing,
     /// Which credentials of connections are being renewed.
     renewing: connectors::Renewing,
     /// The agents that wait for a person's answer.
@@ -292,7 +292,7 @@ impl Hall {
                 services: OnceCell::new(),
                 testing: mcp_servers::Queues::default(),
                 gateways: mcp_gateway::Gateways::default(),
-                refreshing: mcp_signin::Refreshing::default(),
+                refreshing: mcp_signins::Refreshing::default(),
                 renewing: connectors::Renewing::default(),
                 waiting: Waiting::default(),
                 holds: approvals::Holds::default(),

@@ -5,11 +5,11 @@ use guildhall_domain::{
     agents::{AgentState, ResponseMode},
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Gate, Human},
+    errors::Thing,
     events::Event,
     ids::{AgentId, AuthorId, RoomId},
     limits,
     members::{self as rules, Member},
-    outcome::Thing,
     rooms::RoomKind,
 };
 use guildhall_store::{
@@ -19,9 +19,9 @@ use guildhall_store::{
 
 use crate::{
     Hall,
-    repeats::Once,
-    sight::{self, Sight},
+    idempotency::Once,
     turns,
+    visibility::{self, Sight},
 };
 
 /// Whom a request names: an author, or an agent by its registry id.
@@ -51,7 +51,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::room(db, &by, room)?;
+                visibility::room(db, &by, room)?;
                 members::of_room(db, room)
             })
             .await
@@ -74,7 +74,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let sight = sight::room(tx, &by, room)?;
+                    let sight = visibility::room(tx, &by, room)?;
                     let author = named_author(tx, named)?;
                     if let Some(member) = members::find(tx, room, author.id)? {
                         return Ok(Joined {
@@ -109,7 +109,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                sight::room(tx, &by, room)?;
+                visibility::room(tx, &by, room)?;
                 let before = existing(tx, room, author)?;
                 if before.response_mode == mode {
                     return Ok(before);
@@ -140,7 +140,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                let standing = sight::room(tx, &by, room)?.standing;
+                let standing = visibility::room(tx, &by, room)?.standing;
                 existing(tx, room, author)?;
                 if installation::owner(tx)? == Some(author) {
                     if standing.is_team {

@@ -3,15 +3,15 @@
 use guildhall_domain::{
     Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Gate},
+    errors::Thing,
     events::Event,
     ids::{AuthorId, EntryId, RoomId},
     limits,
-    outcome::Thing,
     reactions::{Emoji, Reaction, Reactions},
 };
 use guildhall_store::{Rx, Tx, entries, reactions};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 impl Hall {
     /// Reacts to an entry; who has reacted so already stays as it is.
@@ -70,7 +70,7 @@ impl Hall {
 
 /// The reactions to an entry that the caller may change.
 fn reactable(db: &Rx<'_>, by: &Caller, room: RoomId, entry: EntryId) -> Result<Reactions> {
-    let sight = sight::room(db, by, room)?;
+    let sight = visibility::room(db, by, room)?;
     entries::find(db, room, sight.floor, entry)?.ok_or(Refusal::NotFound(Thing::Entry))?;
     sight.writable()?;
     reactions::of(db, entry)

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use guildhall_domain::{Error, Result, limits};
-use guildhall_store::{connectors::executions, events, files, tokens};
+use guildhall_store::{agent_tokens, connectors::executions, events, files};
 
-use crate::{Hall, repeats};
+use crate::{Hall, idempotency};
 
 /// How long events are kept. Source: contract 1.10, "Retention".
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
     let now = hall.now();
     while hall
         .store()
-        .write(move |tx| repeats::drop_due(tx, now))
+        .write(move |tx| idempotency::drop_due(tx, now))
         .await?
     {}
     let forgotten = now.plus_seconds(-limits::LINEAGE_KEEP_S);
@@ -67,12 +67,16 @@ async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
     let is_more = |dropped: usize| dropped == limits::DROP_BATCH as usize;
     while is_more(
         hall.store()
-            .write(move |tx| tokens::drop_revoked(tx, of_sessions, others, limits::DROP_BATCH))
+            .write(move |tx| {
+                agent_tokens::drop_revoked(tx, of_sessions, others, limits::DROP_BATCH)
+            })
             .await?,
     ) {}
     while is_more(
         hall.store()
-            .write(move |tx| tokens::drop_expired(tx, of_sessions, others, limits::DROP_BATCH))
+            .write(move |tx| {
+                agent_tokens::drop_expired(tx, of_sessions, others, limits::DROP_BATCH)
+            })
             .await?,
     ) {}
     let ended = ago(limits::EXECUTION_KEEP_S);
@@ -107,8 +111,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        approvals::permits_tests::stage::{Stage, owner},
-        repeats::Once,
+        approvals::permits_tests::hall_with_agent::{Stage, owner},
+        idempotency::Once,
     };
 
     #[tokio::test]

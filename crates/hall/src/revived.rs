@@ -4,18 +4,18 @@
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     callers::{Caller, Credential, Gate, Owner, OwnerInteractive},
+    errors::Thing,
     events::Event,
     ids::{AccountId, KeyId, SignInId, TokenId},
-    outcome::Thing,
     restores::{RevivedCredential, RevivedDecision, RevivedKind},
 };
 use guildhall_store::{
-    Tx, accounts as account_rows, keys as key_rows, revived, sign_ins as sign_in_rows,
-    tokens as token_rows, trusted_browsers,
+    Tx, accounts as account_rows, agent_tokens as token_rows, api_keys as key_rows, revived,
+    sign_ins as sign_in_rows, trusted_browsers,
 };
 use guildhall_world::{data_dir::DataDir, restores::RestoreRecord};
 
-use crate::{Hall, accounts, keys, tokens};
+use crate::{Hall, accounts, agent_tokens, api_keys};
 
 impl Hall {
     /// What the last restore came to, with the credentials that wait for a decision; `None` before
@@ -135,12 +135,12 @@ fn revoke(tx: &mut Tx<'_>, by: &Caller, credential: &RevivedCredential, now: Mom
         RevivedKind::AgentToken => match token_rows::by_id(tx, TokenId::named(id))? {
             Some(known) => {
                 let token = known.token;
-                tokens::revoke(tx, Some(actor), token.agent_id, token.id, now)
+                agent_tokens::revoke(tx, Some(actor), token.agent_id, token.id, now)
             }
             None => Ok(()),
         },
         RevivedKind::ApiKey => match key_rows::by_id(tx, KeyId::named(id))? {
-            Some(key) => keys::revoke(tx, actor, key.author_id, key.id, now),
+            Some(key) => api_keys::revoke(tx, actor, key.author_id, key.id, now),
             None => Ok(()),
         },
         RevivedKind::SignIn => {

@@ -5,11 +5,11 @@ use guildhall_domain::{
     agents::AgentState,
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Caller, Gate, Identity, Owner},
+    errors::Thing,
     events::Event,
     ids::{AuthorId, RoomId},
     limits,
     members::owner_present,
-    outcome::Thing,
     revisions::Precondition,
     rooms::{
         LimitOverrides, NewRoom, Room, RoomDetail, RoomKind, RoomPatch, RoomSeen,
@@ -23,9 +23,9 @@ use guildhall_store::{
 
 use crate::{
     Hall,
+    idempotency::Once,
     members::{self, Named},
-    repeats::Once,
-    sight, turns,
+    turns, visibility,
 };
 
 /// Which rooms are asked for.
@@ -74,7 +74,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::room(db, &by, id)?;
+                visibility::room(db, &by, id)?;
                 detail(db, &by, id)
             })
             .await

@@ -10,7 +10,7 @@ use guildhall_store::{
     search::{self, Field},
 };
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 impl Hall {
     /// The newest entries that hold all wanted words; none in a room that is not there for the
@@ -38,7 +38,7 @@ impl Hall {
 /// Where the caller may look: a person everywhere, an agent in its rooms from its joining on.
 fn fields(db: &Rx<'_>, by: &Caller, ask: &SearchAsk) -> Result<Vec<Field>> {
     if let Some(room) = ask.room {
-        let floor = match sight::room(db, by, room) {
+        let floor = match visibility::room(db, by, room) {
             Ok(sight) => sight.floor,
             Err(Error::Refusal(_)) => return Ok(Vec::new()),
             Err(fault) => return Err(fault),

@@ -1,8 +1,8 @@
 //! A session's tasks: read from the agent's own transcript, else from our log, and followed
 //! while somebody cares. Source: contract 3.7.
 
-mod followed;
-mod kept;
+mod followed_sessions;
+mod stored_session;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,10 +10,10 @@ use guildhall_domain::{
     Fault, Refusal, Result,
     agents::Agent,
     callers::{AnyCaller, Gate},
+    errors::Thing,
     events::Event,
     ids::{AgentId, SessionId},
     limits,
-    outcome::Thing,
     session_tasks::{self as rules, Dialect, Task},
     sessions::{Origin, Session, SessionState},
     usage::Usage,
@@ -21,11 +21,11 @@ use guildhall_domain::{
 use guildhall_store::{Seen, agents};
 use guildhall_world::transcripts::{self, OnDisk};
 
-pub(crate) use followed::Followed;
+pub(crate) use followed_sessions::Followed;
 
 use crate::Hall;
-use followed::{Look, News};
-use kept::Kept;
+use followed_sessions::{Look, News};
+use stored_session::Kept;
 
 /// The tasks of a session now.
 struct Current {
@@ -43,11 +43,13 @@ impl Hall {
         let by = *by.caller();
         let kept = self
             .store()
-            .read(move |db| match (kept::session(db, id)?, by.agent()) {
-                (Some(kept), Some(agent)) if kept.agent == agent => Ok(Some(kept)),
-                (_, Some(_)) => Err(Refusal::NotFound(Thing::Session).into()),
-                (kept, None) => Ok(kept),
-            })
+            .read(
+                move |db| match (stored_session::session(db, id)?, by.agent()) {
+                    (Some(kept), Some(agent)) if kept.agent == agent => Ok(Some(kept)),
+                    (_, Some(_)) => Err(Refusal::NotFound(Thing::Session).into()),
+                    (kept, None) => Ok(kept),
+                },
+            )
             .await?;
         let current = self.current_tasks(id, kept.value).await?;
         let current = current.ok_or(Refusal::NotFound(Thing::Session))?;
@@ -69,7 +71,10 @@ impl Hall {
     /// # Errors
     /// Faults alone.
     pub(crate) async fn tell_tasks(&self, id: SessionId) -> Result<()> {
-        let kept = self.store().read(move |db| kept::session(db, id)).await?;
+        let kept = self
+            .store()
+            .read(move |db| stored_session::session(db, id))
+            .await?;
         let Some(current) = self.current_tasks(id, kept.value).await? else {
             return Ok(());
         };
@@ -161,7 +166,10 @@ impl Hall {
 
     /// The tasks of one of our sessions by our log.
     async fn logged_tasks(&self, id: SessionId) -> Result<Current> {
-        let messages = self.store().read(move |db| kept::messages(db, id)).await?;
+        let messages = self
+            .store()
+            .read(move |db| stored_session::messages(db, id))
+            .await?;
         let (tasks, has_dropped) = rules::of_messages(&messages.value);
         Ok(Current { tasks, has_dropped })
     }

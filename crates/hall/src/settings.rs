@@ -19,7 +19,7 @@ use guildhall_store::{
     Rx, Seen, Tx, agents, installation, rooms as room_rows,
     settings::{self, Configured},
 };
-use guildhall_world::confined::Confined;
+use guildhall_world::confined_fs::Confined;
 
 use crate::{Hall, callers, runtimes::Registry};
 

@@ -7,12 +7,12 @@ use guildhall_domain::{
     accounts::{Account, Email, Password},
     callers::{Arrived, Credential, Gate, SignedIn as ByCookie},
     events::Event,
+    field_validation::Check,
     ids::{AccountId, SignInId},
     sign_ins::SignIn,
-    text::Check,
 };
-use guildhall_store::{accounts, keys as key_rows, sign_ins};
-use guildhall_world::tokens::{self as secrets, Secret};
+use guildhall_store::{accounts, api_keys as key_rows, sign_ins};
+use guildhall_world::secret_tokens::{self as secrets, Secret};
 
 use crate::{Hall, callers::Approach};
 

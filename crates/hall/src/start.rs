@@ -9,11 +9,11 @@ use std::{
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     authors::{Author, AuthorKind, Handle, RESERVED_WORDS, SYSTEM_HANDLE},
-    cloud::addresses::CloudUrl,
+    cloud::urls::CloudUrl,
+    errors::FaultKind,
     events::Event,
     ids::{AuthorId, LogId, RoomId},
     limits,
-    outcome::FaultKind,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
     runtimes::Profile,
     settings::{CLOUD_URL, FILES_ROOTS},
@@ -24,16 +24,16 @@ use guildhall_store::{
     write_ahead_log,
 };
 use guildhall_world::{
-    backups::BackupFiles, blobs::Blobs, clock::Clock, confined::Confined, digests::Digests,
-    grants::Grants, outgoing::OwnPorts, places::Places, runtimes::Programs, saving::Journals,
-    seal::Seal, setup_code, users,
+    address_tokens::Grants, agent_folders::Places, backups::BackupFiles, blobs::Blobs,
+    clock::Clock, confined_fs::Confined, digests::Digests, file_saving::Journals,
+    http_client::OwnPorts, os_users, runtime_programs::Programs, seal::Seal, setup_code,
 };
 
 use crate::{
     Hall, backups,
     browser::{Browser, LocalBrowser},
     cloud::Cloud,
-    launching::Launching,
+    launch_config::Launching,
     members,
     retention::Retention,
     runtimes::Registry,
@@ -92,7 +92,7 @@ pub struct PreviewDoors {
 }
 
 impl PreviewDoors {
-    /// Those of a server that listens on `addresses` and `port`.
+    /// Those of a server that listens on `urls` and `port`.
     pub fn new(addresses: Vec<IpAddr>, port: u16) -> Self {
         Self {
             addresses,
@@ -214,8 +214,8 @@ impl Hall {
                     (Auth::Local, None) => Some(make_owner(tx, started_at)?),
                     (Auth::Local | Auth::Login { .. }, known) => known,
                 };
-                crate::tokens::recover(tx, started_at)?;
-                crate::mcp_signin::recover(tx, started_at)?;
+                crate::agent_tokens::recover(tx, started_at)?;
+                crate::mcp_signins::recover(tx, started_at)?;
                 crate::connectors::found(tx, &own_seal, started_at)?;
                 crate::connectors::recover(tx, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
@@ -278,15 +278,15 @@ impl Hall {
         unless_damaged(&hall, hall.recover_interactions().await).await?;
         unless_damaged(&hall, crate::files::recover(&hall).await).await?;
         crate::retention::start(&hall, retention);
-        crate::sweep::start(&hall);
+        crate::garbage_collection::start(&hall);
         backups::start(&hall);
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
-        crate::mcp_signin::start(&hall);
+        crate::mcp_signins::start(&hall);
         unless_damaged(&hall, crate::connectors::start(&hall).await).await?;
         crate::turns::start(&hall);
-        crate::watch::start(&hall);
+        crate::file_changes::start(&hall);
         crate::browser::start(&hall, beginning);
         crate::cloud::start(&hall, cloud_asked);
         for session in woken {
@@ -353,7 +353,7 @@ fn found(tx: &mut Tx<'_>, now: Moment) -> Result<LogId> {
 
 /// Makes the owner's author from the OS user's name, a member of `team`.
 fn make_owner(tx: &mut Tx<'_>, now: Moment) -> Result<AuthorId> {
-    let owner = author(AuthorKind::Human, users::own_display_name());
+    let owner = author(AuthorKind::Human, os_users::own_display_name());
     authors::insert(tx, &owner)?;
     installation::set_owner(tx, owner.id)?;
     let team = rooms::team(tx)?;

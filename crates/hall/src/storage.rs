@@ -9,7 +9,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, Moment, Result, callers::Owner, limits, outcome::FaultKind, settings::BACKUP_BYTES_MAX,
+    Fault, Moment, Result, callers::Owner, errors::FaultKind, limits, settings::BACKUP_BYTES_MAX,
 };
 use guildhall_store::events;
 use guildhall_world::{
@@ -319,7 +319,7 @@ fn areas(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approvals::permits_tests::stage::Stage;
+    use crate::approvals::permits_tests::hall_with_agent::Stage;
 
     #[tokio::test]
     async fn where_there_is_no_reserve_nothing_is_held_back() {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Fault, Moment, limits, outcome::FaultKind};
+use guildhall_domain::{Fault, Moment, errors::FaultKind, limits};
 use guildhall_store::Check;
 use guildhall_world::store_state::StoreState;
 

@@ -3,13 +3,13 @@
 use guildhall_domain::{
     Refusal, Result,
     callers::{AnyCaller, Gate, Human},
+    errors::Thing,
     ids::{EntryId, RoomId},
-    outcome::Thing,
     threads::{Thread, ThreadAsk, ThreadsPage},
 };
 use guildhall_store::{Seen, entries, threads};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 impl Hall {
     /// An entry with a run of the replies to it, oldest first.
@@ -27,7 +27,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
+                let floor = visibility::room(db, &by, room)?.floor;
                 let root = entries::find(db, room, floor, root)?
                     .filter(|root| root.thread_root_entry_id.is_none())
                     .ok_or(Refusal::NotFound(Thing::Entry))?;

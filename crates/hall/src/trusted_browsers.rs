@@ -11,7 +11,7 @@ use guildhall_domain::{
     limits,
 };
 use guildhall_store::trusted_browsers;
-use guildhall_world::tokens::{self, COOKIE_PREFIX, Secret};
+use guildhall_world::secret_tokens::{self, COOKIE_PREFIX, Secret};
 
 use crate::{
     Hall,
@@ -33,7 +33,7 @@ impl Hall {
     /// [`Refusal::AuthRequired`] when the caller's credential ended meanwhile.
     pub async fn make_open_link(&self, by: &OwnerInteractive) -> Result<OpenLink> {
         let (caller, now) = (*by.caller(), self.now());
-        let token = tokens::mint(COOKIE_PREFIX)?;
+        let token = secret_tokens::mint(COOKIE_PREFIX)?;
         let digest = token.digest();
         let expires_at = now.plus_seconds(limits::OPEN_LINK_AGE_S);
         self.store()
@@ -60,8 +60,8 @@ impl Hall {
             peer => peer.require_no_agent()?,
         }
         let (link, cookie, now) = (
-            tokens::digest(token),
-            tokens::mint(COOKIE_PREFIX)?,
+            secret_tokens::digest(token),
+            secret_tokens::mint(COOKIE_PREFIX)?,
             self.now(),
         );
         let digest = cookie.digest();
@@ -95,7 +95,7 @@ impl Hall {
         if cookies.is_empty() {
             return Ok(false);
         }
-        let digests: Vec<_> = cookies.iter().map(|it| tokens::digest(it)).collect();
+        let digests: Vec<_> = cookies.iter().map(|it| secret_tokens::digest(it)).collect();
         let now = self.now();
         let found = self.store().read(move |db| {
             for digest in &digests {

@@ -15,12 +15,12 @@ use guildhall_domain::{
 use guildhall_hall::callers::{Approach, Peer, Shown};
 
 use crate::{
-    approving::SERVICE_APPROVAL,
+    approval_headers::SERVICE_APPROVAL,
     cookies,
     errors::{ApiError, internal},
+    idempotency::Asking,
     listener, origin,
-    path::first,
-    repeats::Asking,
+    path_ids::first,
     state::State,
 };
 

@@ -15,19 +15,19 @@ use axum::{
     },
     response::IntoResponse,
 };
-use guildhall_hall::peers::PeerWord;
+use guildhall_hall::peer_lookup::PeerWord;
 use guildhall_listener::{Forwarded, HEADERS_BYTES_MAX, Rejection};
 use guildhall_wire::errors::ErrorEnvelope;
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue,
     docs::ErrorDoc,
+    error_catalogue,
     errors::ApiError,
     origin::{Allowed, host_allowed, host_and_port_allowed, is_served_path, origin_allowed},
     preconditions,
     previews::came_through_a_preview,
-    problem,
+    problem_json,
     request_id::{MakeId, REQUEST_ID, RequestId},
 };
 
@@ -77,17 +77,19 @@ impl Refused {
     fn doc(self) -> ErrorDoc {
         match self {
             Self::HostLines | Self::AuthorityMismatch | Self::PathEncoding | Self::Unreadable => {
-                catalogue::BAD_REQUEST
+                error_catalogue::BAD_REQUEST
             }
-            Self::TargetTooLong => catalogue::URI_TOO_LONG,
-            Self::HeadersTooLarge => catalogue::HEADERS_TOO_LARGE,
-            Self::HeadTimeout | Self::BodyTimeout => catalogue::REQUEST_TIMEOUT,
-            Self::HostNotAllowed => catalogue::HOST_NOT_ALLOWED,
-            Self::OriginNotAllowed | Self::CameThroughAPreview => catalogue::ORIGIN_NOT_ALLOWED,
-            Self::LocalBrowser => catalogue::LOCAL_BROWSER_REFUSED,
-            Self::NoRoute => catalogue::NOT_FOUND,
-            Self::Overloaded => catalogue::OVERLOADED,
-            Self::Broken => catalogue::INTERNAL_ERROR,
+            Self::TargetTooLong => error_catalogue::URI_TOO_LONG,
+            Self::HeadersTooLarge => error_catalogue::HEADERS_TOO_LARGE,
+            Self::HeadTimeout | Self::BodyTimeout => error_catalogue::REQUEST_TIMEOUT,
+            Self::HostNotAllowed => error_catalogue::HOST_NOT_ALLOWED,
+            Self::OriginNotAllowed | Self::CameThroughAPreview => {
+                error_catalogue::ORIGIN_NOT_ALLOWED
+            }
+            Self::LocalBrowser => error_catalogue::LOCAL_BROWSER_REFUSED,
+            Self::NoRoute => error_catalogue::NOT_FOUND,
+            Self::Overloaded => error_catalogue::OVERLOADED,
+            Self::Broken => error_catalogue::INTERNAL_ERROR,
         }
     }
 
@@ -286,7 +288,7 @@ impl Guards {
             is_foreign: self.preview.is_some(),
             id: RequestId::of(headers, self.make_id),
             is_api: is_api_path(request.uri().path()),
-            wants_problems: problem::is_preferred(headers),
+            wants_problems: problem_json::is_preferred(headers),
             known: if_none_match
                 .filter(|_| request.method().is_safe())
                 .cloned(),
@@ -351,7 +353,7 @@ impl Passage {
             return;
         }
         if self.wants_problems {
-            problem::put(response, &self.id);
+            problem_json::put(response, &self.id);
         }
         if self.is_known(response) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;

@@ -200,7 +200,7 @@ async fn a_refusal_is_the_envelope_however_it_leaves() {
         assert_eq!(
             serde_json::from_slice::<Value>(body).unwrap(),
             json!({
-                "error": catalogue::HEADERS_TOO_LARGE.meaning,
+                "error": error_catalogue::HEADERS_TOO_LARGE.meaning,
                 "code": "HEADERS_TOO_LARGE",
                 "details": { "limitBytes": 32_768 },
             })

@@ -23,8 +23,8 @@ use axum::{
 use futures_util::FutureExt;
 use guildhall_hall::{
     approvals::Listening,
-    outgoing::OUTGOING,
-    peers::{PeerWord, Peers},
+    http_client::OUTGOING,
+    peer_lookup::{PeerWord, Peers},
     tasks::Tasks,
 };
 use guildhall_listener::{

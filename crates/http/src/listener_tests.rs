@@ -3,7 +3,7 @@
 use std::{io, net::Ipv4Addr, sync::atomic::Ordering};
 
 use guildhall_domain::trusted_proxies::TrustedProxies;
-use guildhall_hall::peers::{Script, own_uid};
+use guildhall_hall::peer_lookup::{Script, own_uid};
 use guildhall_listener::OPEN_BODIES_MAX;
 use guildhall_world::process_tree::ProcessTrees;
 use tokio::{

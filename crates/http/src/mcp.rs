@@ -5,11 +5,11 @@
 //! Source: contract 4.9.
 
 mod browser_tools;
-pub(crate) mod calls;
 mod connector_tools;
-mod schemas;
-mod table;
-mod twins;
+pub(crate) mod running_calls;
+mod tool_routes;
+mod tool_schemas;
+mod tool_table;
 
 use std::{
     convert::Infallible,
@@ -27,7 +27,7 @@ use axum::{
 };
 use bytes::Bytes;
 use guildhall_domain::{browser::tools::Tool as BrowserTool, callers::Agent, ids::AgentId, limits};
-use guildhall_hall::{Hall, approvals::Listening, launching::LOOK_OF_BRIDGE};
+use guildhall_hall::{Hall, approvals::Listening, launch_config::LOOK_OF_BRIDGE};
 use guildhall_wire::connectors::tools::Tool as ConnectorTool;
 use http_body_util::Full;
 use rmcp::{
@@ -49,12 +49,12 @@ use tokio::{
 use tower::ServiceExt;
 
 use self::{
-    calls::Calls,
-    table::{Tier, ToolRow},
+    running_calls::Calls,
+    tool_table::{Tier, ToolRow},
 };
 use crate::{
     body::BODY_BYTES_MAX,
-    catalogue,
+    error_catalogue,
     errors::{ApiError, internal},
     rate_limit::RateLimit,
 };
@@ -83,7 +83,7 @@ pub(crate) struct Mcp {
 }
 
 impl Mcp {
-    /// The endpoint whose tools are answered by `twins`, the router of the interface.
+    /// The endpoint whose tools are answered by `tool_routes`, the router of the interface.
     pub(crate) fn new(twins: Router, hall: Hall, rate_limit: Arc<RateLimit>) -> Self {
         let house = Arc::new(House {
             tools: OnceLock::new(),
@@ -128,9 +128,11 @@ fn told(response: Response) -> Response {
     let unreadable = "The body must be one JSON-RPC message of the Model Context Protocol, in a \
         version that this server knows.";
     match status {
-        StatusCode::NOT_ACCEPTABLE => ApiError::new(catalogue::NOT_ACCEPTABLE),
-        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(catalogue::PAYLOAD_TOO_LARGE),
-        _ if status.is_client_error() => ApiError::new(catalogue::BAD_REQUEST).saying(unreadable),
+        StatusCode::NOT_ACCEPTABLE => ApiError::new(error_catalogue::NOT_ACCEPTABLE),
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(error_catalogue::PAYLOAD_TOO_LARGE),
+        _ if status.is_client_error() => {
+            ApiError::new(error_catalogue::BAD_REQUEST).saying(unreadable)
+        }
         _ => internal(),
     }
     .into_response()
@@ -150,7 +152,7 @@ struct House {
 impl House {
     fn tools(&self) -> &[Tool] {
         let make = || {
-            let twins = table::TOOLS.iter().map(schemas::tool);
+            let twins = tool_table::TOOLS.iter().map(tool_schemas::tool);
             twins.chain(connector_tools::all()).collect()
         };
         self.tools.get_or_init(make)
@@ -209,7 +211,7 @@ impl ServerHandler for House {
                 .await
                 .into());
         }
-        let tool = table::TOOLS.iter().find(|tool| tool.name == call.name);
+        let tool = tool_table::TOOLS.iter().find(|tool| tool.name == call.name);
         let tool = tool.ok_or_else(|| {
             ErrorData::invalid_params(format!("there is no tool {}", call.name), None)
         })?;
@@ -217,8 +219,10 @@ impl ServerHandler for House {
         let arguments = call.arguments.unwrap_or_default();
         let answered = self.answer(tool, &arguments, &asked, &context).await;
         let response = answered.unwrap_or_else(IntoResponse::into_response);
-        let result = twins::result(response).await;
-        Ok(result.unwrap_or_else(|error| twins::broken(&error)).into())
+        let result = tool_routes::result(response).await;
+        Ok(result
+            .unwrap_or_else(|error| tool_routes::broken(&error))
+            .into())
     }
 }
 
@@ -246,15 +250,16 @@ impl House {
         let progress = context.meta.get_progress_token();
         let progress = progress.filter(|_| tool.tier == Tier::Destructive);
         let hears = progress.is_some();
-        let request = || twins::request(tool, arguments, asked, hears);
+        let request = || tool_routes::request(tool, arguments, asked, hears);
         let Some(token) = progress else {
-            let end = Instant::now() + Duration::from_secs(twins::wait_s(tool, arguments).into());
+            let end =
+                Instant::now() + Duration::from_secs(tool_routes::wait_s(tool, arguments).into());
             loop {
                 let response = self.ask(request()?).await;
                 if Instant::now() >= end {
                     return Ok(response);
                 }
-                let (is_pending, response) = twins::is_pending(response).await?;
+                let (is_pending, response) = tool_routes::is_pending(response).await?;
                 if !is_pending {
                     return Ok(response);
                 }

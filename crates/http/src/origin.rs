@@ -11,7 +11,7 @@ use axum::http::{
 
 use guildhall_domain::trusted_proxies::TrustedProxies;
 
-use crate::page;
+use crate::web_page;
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -140,7 +140,7 @@ fn opens_the_page(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     method == Method::GET
         && is(&SEC_FETCH_MODE, "navigate")
         && is(&SEC_FETCH_DEST, "document")
-        && page::is_page_path(uri.path())
+        && web_page::is_page_path(uri.path())
 }
 
 /// Whether `origin` is http(s) with the host and port of `host`.

@@ -5,7 +5,7 @@ use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, HeaderValue, header, request::Parts},
 };
-use guildhall_domain::{Refusal, outcome::Invalid, revisions::Precondition};
+use guildhall_domain::{Refusal, errors::Invalid, revisions::Precondition};
 use sha2::{Digest, Sha256};
 
 use crate::errors::ApiError;

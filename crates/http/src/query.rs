@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequestParts, Query as Pairs},
     http::request::Parts,
 };
-use guildhall_domain::{Moment, Refusal, directories as paths, limits, outcome::Invalid};
+use guildhall_domain::{Moment, Refusal, directories as paths, errors::Invalid, limits};
 
 use crate::{errors::ApiError, page_cursor};
 

@@ -6,7 +6,7 @@ use axum::extract::FromRef;
 use guildhall_hall::Hall;
 use guildhall_wire::health::PeerCheck;
 
-use crate::{guards::Guards, metrics::Metrics, rate_limit::RateLimit, repeats::Running};
+use crate::{guards::Guards, idempotency::Running, metrics::Metrics, rate_limit::RateLimit};
 
 /// What the routes of one server share.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_world::{keepalive::keep_alive, peers};
+use guildhall_world::{peer_lookup, tcp_keepalive::keep_alive};
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -60,7 +60,7 @@ impl Connection {
 
     /// Whether the other end is on this computer, by its address.
     pub fn is_loopback(&self) -> bool {
-        peers::is_loopback(self.peer)
+        peer_lookup::is_loopback(self.peer)
     }
 
     /// Whether it is still open, so that nobody else can have had the peer's pair of addresses.

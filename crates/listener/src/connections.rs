@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use guildhall_domain::attempts::network_of;
+use guildhall_domain::attempt_limiter::network_of;
 use tokio::net::TcpStream;
 
 use super::{Connection, Limits};

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{
     Limits,
-    heads::{Head, HeadReader},
+    request_heads::{Head, HeadReader},
 };
 
 /// Why a connection is ended from our side.

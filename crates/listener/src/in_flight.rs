@@ -19,7 +19,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use guildhall_domain::attempts::network_of;
+use guildhall_domain::attempt_limiter::network_of;
 use http::{HeaderValue, Request, Response, StatusCode, header::CONNECTION};
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};

@@ -28,11 +28,12 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::{
-    NAME, clock, directives,
-    history::{self, History, Record},
+    NAME, clock,
+    connection::{Ending, Peer, Ports},
+    directives,
     modes::Mode,
-    ports::{Ending, Peer, Ports},
-    servers::ToolServers,
+    session_history::{self, History, Record},
+    tool_servers::ToolServers,
     tools::Workspace,
     turn::{self, Turn},
 };
@@ -196,7 +197,7 @@ impl Agent {
 
     fn open(&self, ask: NewSessionRequest) -> Result<NewSessionResponse, Error> {
         let record = Record {
-            id: history::fresh_id().map_err(Error::into_internal_error)?,
+            id: session_history::fresh_id().map_err(Error::into_internal_error)?,
             cwd: ask.cwd,
             ..Record::default()
         };

@@ -4,14 +4,14 @@
 //! scripted. Source: contract "Testing with coding agents" 2, contract 3.3.1.
 
 mod agent;
-mod asking;
-mod calls;
+mod client_requests;
 mod clock;
+mod connection;
 pub mod directives;
-mod history;
 mod modes;
-mod ports;
-mod servers;
+mod session_history;
+mod tool_calls;
+mod tool_servers;
 mod tools;
 mod turn;
 
@@ -19,7 +19,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use ports::Ending;
+pub use connection::Ending;
 
 /// What the agent calls itself.
 pub const NAME: &str = "rehearsal";
@@ -69,5 +69,5 @@ pub async fn run(
     writer: impl AsyncWrite + Send + Unpin + 'static,
     state_dir: Option<PathBuf>,
 ) -> Ending {
-    agent::serve(ports::open(reader, writer), state_dir).await
+    agent::serve(connection::open(reader, writer), state_dir).await
 }

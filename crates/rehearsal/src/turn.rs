@@ -19,13 +19,13 @@ use tokio::sync::watch;
 
 use crate::{
     agent::Session,
-    asking::{self, Permission},
-    calls::{self, Call, Tool},
+    client_requests::{self, Permission},
     clock,
+    connection::{Mischief, Peer},
     directives::{self, Directive, Figures, StopReason},
-    history::{History, Remembered},
     modes::{Mode, Reach, Verdict},
-    ports::{Mischief, Peer},
+    session_history::{History, Remembered},
+    tool_calls::{self, Call, Tool},
     tools::Outcome,
 };
 
@@ -238,7 +238,7 @@ impl<'a> Turn<'a> {
             ));
         }
         let (to, session) = (self.to, self.session.id.as_str());
-        let asking = asking::form(to, session, None, schema);
+        let asking = client_requests::form(to, session, None, schema);
         match self.unless_cancelled(asking).await.transpose()? {
             Some(Some(answers)) => self.say(&format!("Answers: {answers}")),
             Some(None) => self.say("Nobody answered."),
@@ -322,7 +322,7 @@ impl<'a> Turn<'a> {
         self.keep();
         let shown = call.shown(&self.session.workspace, is_bare);
         let (to, session) = (self.to, self.session.id.as_str());
-        let asking = asking::permission(to, session, shown, number);
+        let asking = client_requests::permission(to, session, shown, number);
         let answer = self.unless_cancelled(asking).await.transpose()?;
         let Some(answer) = answer.filter(|_| !self.is_cancelled()) else {
             return Ok(Err("Cancelled: nothing was done.".to_owned()));
@@ -419,9 +419,9 @@ impl<'a> Turn<'a> {
         if !self.has_forms {
             return Ok(Outcome::failed("The client takes no forms."));
         }
-        let schema = asking::question(question, options);
+        let schema = client_requests::question(question, options);
         let (to, session) = (self.to, self.session.id.as_str());
-        let asking = asking::form(to, session, Some(&call.id), &schema);
+        let asking = client_requests::form(to, session, Some(&call.id), &schema);
         Ok(match self.unless_cancelled(asking).await.transpose()? {
             Some(Some(answers)) => match answers.get("answer").and_then(Value::as_str) {
                 Some(answer) => Outcome::done(answer),
@@ -555,7 +555,7 @@ fn result(call: &Call, outcome: &Outcome) -> SessionUpdate {
         .raw_output(outcome.raw.clone());
     // A finished edit keeps its difference; everything else shows what came of it.
     if !(outcome.is_done && call.tool.reach() == Reach::Edits) {
-        fields = fields.content(vec![calls::text_content(&outcome.text)]);
+        fields = fields.content(vec![tool_calls::text_content(&outcome.text)]);
     }
     SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call.id.clone(), fields))
 }

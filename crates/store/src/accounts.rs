@@ -10,7 +10,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx, Tx, installation,
-    rows::{self, count, moment},
+    transactions::{self, count, moment},
 };
 
 /// An account with what is known of its password; without `Debug`, because a hash is no log's
@@ -170,10 +170,10 @@ pub(crate) fn holder_columns(author: &str) -> String {
 /// Reads [`holder_columns`] beginning at column `at`.
 pub(crate) fn holder_at(row: &Row<'_>, at: usize) -> rusqlite::Result<Holder> {
     Ok(Holder {
-        author: rows::id(row, at, AuthorId::from_bytes)?,
+        author: transactions::id(row, at, AuthorId::from_bytes)?,
         // Null before there is an owner's author.
         is_owner: row.get::<_, Option<bool>>(at + 1)?.unwrap_or(false),
-        account: rows::maybe_id(row, at + 2, AccountId::from_bytes)?,
+        account: transactions::maybe_id(row, at + 2, AccountId::from_bytes)?,
         is_invited: row.get(at + 3)?,
     })
 }
@@ -196,11 +196,11 @@ fn known(row: &Row<'_>) -> rusqlite::Result<Known> {
 fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
     let is_owner = row.get::<_, Option<bool>>(5)?.unwrap_or(false);
     Ok(Account {
-        id: rows::id(row, 0, AccountId::from_bytes)?,
+        id: transactions::id(row, 0, AccountId::from_bytes)?,
         email: Email::stored(row.get(1)?),
         display_name: row.get(2)?,
         role: if is_owner { Role::Owner } else { Role::Person },
-        author_id: rows::id(row, 3, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 3, AuthorId::from_bytes)?,
         created_at: moment(row, 4)?,
     })
 }

@@ -1,5 +1,5 @@
 //! The registry of agents: rows and look-ups.
-//! Folders are checked by `world::confined`; who may register is `hall::agents`.
+//! Folders are checked by `world::confined_fs`; who may register is `hall::agents`.
 
 use guildhall_domain::{
     Moment, Result,
@@ -12,9 +12,8 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, authors,
-    rows::{self, maybe_moment, moment, word, word_of},
-    settings,
+    Rx, Tx, authors, settings,
+    transactions::{self, maybe_moment, moment, word, word_of},
 };
 
 const SELECT: &str = "SELECT g.id, g.author_id, h.handle, g.name, g.description, g.runtime, g.cwd,
@@ -50,7 +49,7 @@ pub fn by_folder(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId
     db.first(
         "SELECT id FROM agents WHERE cwd = $1 AND runtime = $2 AND retired_at IS NULL",
         (cwd, runtime),
-        |row| rows::id(row, 0, AgentId::from_bytes),
+        |row| transactions::id(row, 0, AgentId::from_bytes),
     )
 }
 
@@ -63,7 +62,7 @@ pub fn first_of_folder(db: &Rx<'_>, cwd: &str) -> Result<Option<AgentId>> {
         "SELECT id FROM agents WHERE cwd = $1 AND retired_at IS NULL
          ORDER BY created_at, id LIMIT 1",
         [cwd],
-        |row| rows::id(row, 0, AgentId::from_bytes),
+        |row| transactions::id(row, 0, AgentId::from_bytes),
     )
 }
 
@@ -78,7 +77,7 @@ pub fn retired_author(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<Au
          WHERE g.cwd = $1 AND a.retired = 1
          ORDER BY g.runtime = $2 DESC, g.created_at DESC LIMIT 1",
         (cwd, runtime),
-        |row| rows::id(row, 0, AuthorId::from_bytes),
+        |row| transactions::id(row, 0, AuthorId::from_bytes),
     )
 }
 
@@ -93,7 +92,7 @@ pub fn default_author(db: &Rx<'_>) -> Result<Option<AuthorId>> {
         "SELECT author_id FROM agents WHERE retired_at IS NULL
          ORDER BY id = $1 DESC, created_at, id LIMIT 1",
         [AgentId::named(named.text()).as_bytes()],
-        |row| rows::id(row, 0, AuthorId::from_bytes),
+        |row| transactions::id(row, 0, AuthorId::from_bytes),
     )
 }
 
@@ -105,7 +104,7 @@ pub fn rev(db: &Rx<'_>, id: AgentId) -> Result<u64> {
     db.one(
         "SELECT rev FROM agents WHERE id = $1",
         [id.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -189,7 +188,7 @@ pub fn acknowledgements(db: &Rx<'_>, id: AgentId) -> Result<Vec<Acknowledgement>
                     asks: word(row, 2, &Asks::WORDS)?,
                     reach: word(row, 3, &Reach::WORDS)?,
                 },
-                by: rows::id(row, 4, AuthorId::from_bytes)?,
+                by: transactions::id(row, 4, AuthorId::from_bytes)?,
                 at: moment(row, 5)?,
             })
         },
@@ -226,8 +225,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
         None => AgentState::Ready,
     };
     Ok(Agent {
-        id: rows::id(row, 0, AgentId::from_bytes)?,
-        author_id: rows::id(row, 1, AuthorId::from_bytes)?,
+        id: transactions::id(row, 0, AgentId::from_bytes)?,
+        author_id: transactions::id(row, 1, AuthorId::from_bytes)?,
         handle: authors::maybe_handle(row, 2)?,
         name: row.get(3)?,
         description: row.get(4)?,

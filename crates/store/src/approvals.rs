@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     Rx, Tx, authors,
     interactions::ASKED,
-    rows::{self, maybe_id, maybe_moment, moment, word, word_of},
+    transactions::{self, maybe_id, maybe_moment, moment, word, word_of},
 };
 
 /// Until when a row counts: a deadline of its own once it is granted.
@@ -308,8 +308,8 @@ pub fn insert(tx: &mut Tx<'_>, new: &New) -> Result<()> {
         card: new.card.clone(),
         why: new.why.clone(),
     };
-    let body =
-        serde_json::to_string(&body).map_err(|error| rows::broken("writing an approval", error))?;
+    let body = serde_json::to_string(&body)
+        .map_err(|error| transactions::broken("writing an approval", error))?;
     tx.run(
         "INSERT INTO approvals (id, kind, state, capability, requested_by, agent_id, session_id,
            room_id, tool_call_id, digest, opened_at, expires_at, deny_reason, requester,
@@ -477,7 +477,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
         Some(word(row, 3, &Capability::WORDS)?)
     };
     Ok(Raw {
-        id: rows::id(row, 0, ApprovalId::from_bytes)?,
+        id: transactions::id(row, 0, ApprovalId::from_bytes)?,
         kind,
         state,
         capability,
@@ -493,7 +493,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
         consumed_at: maybe_moment(row, 12)?.filter(|_| state == ApprovalState::Consumed),
         deny_reason: row.get(13)?,
         requester: maybe_id(row, 14, Requester::from_bytes)?,
-        requested_by: rows::id(row, 15, AuthorId::from_bytes)?,
+        requested_by: transactions::id(row, 15, AuthorId::from_bytes)?,
         decided_by: maybe_id(row, 16, AuthorId::from_bytes)?,
         shown: shown(row, capability)?,
     })
@@ -502,12 +502,14 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
 fn shown(row: &Row<'_>, capability: Option<Capability>) -> rusqlite::Result<Shown> {
     let text = row.get_ref(19)?.as_str()?;
     let Some(capability) = capability else {
-        let card = serde_json::from_str(text).map_err(|error| rows::unreadable(19, error))?;
+        let card =
+            serde_json::from_str(text).map_err(|error| transactions::unreadable(19, error))?;
         let options = serde_json::from_str(row.get_ref(18)?.as_str()?)
-            .map_err(|error| rows::unreadable(18, error))?;
+            .map_err(|error| transactions::unreadable(18, error))?;
         return Ok(Shown::of_session(card, row.get(17)?, options));
     };
-    let body: Body = serde_json::from_str(text).map_err(|error| rows::unreadable(19, error))?;
+    let body: Body =
+        serde_json::from_str(text).map_err(|error| transactions::unreadable(19, error))?;
     Ok(Shown {
         title: capability.title().to_owned(),
         summary: body.summary,

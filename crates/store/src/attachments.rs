@@ -12,8 +12,8 @@ use guildhall_domain::{
 use rusqlite::{Row, params_from_iter};
 
 use crate::{
-    Rx, Tx, repeats,
-    rows::{self, count, moment, stored, word, word_of},
+    Rx, Tx, idempotency,
+    transactions::{self, count, moment, stored, word, word_of},
 };
 
 const COLUMNS: &str = "id, room_id, name, mime_type, picture, size, sha256, uploader_id, entry_seq";
@@ -104,7 +104,7 @@ pub fn find(db: &Rx<'_>, room: RoomId, id: AttachmentId) -> Result<Option<Known>
             Ok(Known {
                 attachment: read(row)?,
                 picture: picture(row)?,
-                uploader: rows::id(row, 7, AuthorId::from_bytes)?,
+                uploader: transactions::id(row, 7, AuthorId::from_bytes)?,
                 entry_seq: row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs),
             })
         },
@@ -152,7 +152,7 @@ pub(crate) fn fill<'a>(
     );
     let ids: Vec<[u8; 16]> = entries.keys().map(|id| *id.as_bytes()).collect();
     let found = db.all(&sql, params_from_iter(ids), |row| {
-        Ok((rows::id(row, 9, EntryId::from_bytes)?, read(row)?))
+        Ok((transactions::id(row, 9, EntryId::from_bytes)?, read(row)?))
     })?;
     for (entry, attachment) in found {
         if let Some(entry) = entries.get_mut(&entry) {
@@ -257,7 +257,7 @@ fn forget(tx: &mut Tx<'_>, files: Vec<Leaving>) -> Result<Vec<Digest>> {
             "DELETE FROM attachments WHERE id = $1",
             [file.id.as_bytes()],
         )?;
-        repeats::forget_attachment(tx, file.id, file.uploaded_at)?;
+        idempotency::forget_attachment(tx, file.id, file.uploaded_at)?;
         if !is_needed(tx, file.sha256)? {
             tx.run(
                 "UPDATE attachment_store SET bytes = bytes - $1",
@@ -271,7 +271,7 @@ fn forget(tx: &mut Tx<'_>, files: Vec<Leaving>) -> Result<Vec<Digest>> {
 
 fn read_leaving(row: &Row<'_>) -> rusqlite::Result<Leaving> {
     Ok(Leaving {
-        id: rows::id(row, 0, AttachmentId::from_bytes)?,
+        id: transactions::id(row, 0, AttachmentId::from_bytes)?,
         sha256: row.get(1).map(Digest::from_bytes)?,
         size: count(row, 2)?,
         uploaded_at: moment(row, 3)?,
@@ -279,8 +279,8 @@ fn read_leaving(row: &Row<'_>) -> rusqlite::Result<Leaving> {
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Attachment> {
-    let id = rows::id(row, 0, AttachmentId::from_bytes)?;
-    let room = rows::id(row, 1, RoomId::from_bytes)?;
+    let id = transactions::id(row, 0, AttachmentId::from_bytes)?;
+    let room = transactions::id(row, 1, RoomId::from_bytes)?;
     Ok(Attachment {
         id,
         room_id: room,

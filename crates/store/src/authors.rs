@@ -13,7 +13,7 @@ use rusqlite::{Row, params_from_iter};
 
 use crate::{
     Rx, Tx,
-    rows::{self, moment, word, word_of},
+    transactions::{self, moment, word, word_of},
 };
 
 /// The columns of an author, read by [`summary_at`] and [`read`].
@@ -86,7 +86,7 @@ fn escape_like(q: &str) -> String {
 /// A fault when the engine cannot read or there is none.
 pub fn system(db: &Rx<'_>) -> Result<AuthorId> {
     db.one("SELECT id FROM authors WHERE kind = 'system'", [], |row| {
-        rows::id(row, 0, AuthorId::from_bytes)
+        transactions::id(row, 0, AuthorId::from_bytes)
     })
 }
 
@@ -242,7 +242,7 @@ pub fn rev(db: &Rx<'_>, id: AuthorId) -> Result<u64> {
     db.one(
         "SELECT rev FROM authors WHERE id = $1",
         [id.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -263,7 +263,7 @@ fn holder(db: &Rx<'_>, handle: &Handle) -> Result<Option<(AuthorId, bool)>> {
     db.first(
         "SELECT author_id, released_at IS NULL FROM handles WHERE handle = $1",
         [handle.as_str()],
-        |row| Ok((rows::id(row, 0, AuthorId::from_bytes)?, row.get(1)?)),
+        |row| Ok((transactions::id(row, 0, AuthorId::from_bytes)?, row.get(1)?)),
     )
 }
 
@@ -309,13 +309,13 @@ pub fn summaries(
 /// Reads [`COLUMNS`] beginning at column `at`.
 pub(crate) fn summary_at(row: &Row<'_>, at: usize) -> rusqlite::Result<AuthorSummary> {
     Ok(AuthorSummary {
-        id: rows::id(row, at, AuthorId::from_bytes)?,
+        id: transactions::id(row, at, AuthorId::from_bytes)?,
         kind: word(row, at + 1, &AuthorKind::WORDS)?,
         display_name: row.get(at + 2)?,
         emoji: row.get(at + 3)?,
         color: row.get(at + 4)?,
         image_url: row.get(at + 5)?,
-        agent_ref: rows::maybe_id(row, at + 6, AgentId::from_bytes)?,
+        agent_ref: transactions::maybe_id(row, at + 6, AgentId::from_bytes)?,
         handle: maybe_handle(row, at + 7)?,
     })
 }
@@ -331,5 +331,5 @@ pub(crate) fn handle(row: &Row<'_>, column: usize) -> rusqlite::Result<Handle> {
 }
 
 fn to_handle(column: usize, text: String) -> rusqlite::Result<Handle> {
-    Handle::try_from(text).map_err(|why| rows::unreadable(column, why))
+    Handle::try_from(text).map_err(|why| transactions::unreadable(column, why))
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, attachments::Digest, backups::CopyFacts, ids::LogId, outcome::FaultKind,
+    Fault, attachments::Digest, backups::CopyFacts, errors::FaultKind, ids::LogId,
 };
 use rusqlite::{
     Connection, OpenFlags,
@@ -15,7 +15,10 @@ use rusqlite::{
 };
 use tokio::sync::oneshot;
 
-use crate::{Check, Rx, Store, check, events, faults::fault, installation, migrations, readers};
+use crate::{
+    Check, Rx, Store, events, installation, integrity_check, migrations, readers,
+    sqlite_faults::fault,
+};
 
 /// Pages copied between two looks at the clock: 256 KiB.
 const PAGES_A_STEP: i32 = 64;
@@ -95,7 +98,7 @@ pub fn copy_closed(from: &Path, to: &Path) -> Result<StoreCopy, Fault> {
 /// A fault of kind `StoreDamaged` when it is not whole, or of a newer guildhall.
 pub fn inspect(copy: &Path) -> Result<StoreCopy, Fault> {
     let connection = open(copy)?;
-    check::require_whole(&connection, Check::Quick)?;
+    integrity_check::require_whole(&connection, Check::Quick)?;
     let schema_version = schema_version(&connection)?;
     if schema_version == 0 || schema_version > migrations::newest() {
         return Err(Fault::broken(

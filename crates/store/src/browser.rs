@@ -8,7 +8,7 @@ use guildhall_domain::{
 
 use crate::{
     Rx, Tx,
-    rows::{count, maybe_id, stored, word, word_of},
+    transactions::{count, maybe_id, stored, word, word_of},
 };
 
 /// What is kept.

@@ -6,7 +6,7 @@ use guildhall_domain::{
     canvas::{CanvasDocument, CanvasScope, Content, EditLock, TreeKind, Unpinned},
     files::{
         Identity,
-        documents::{Binding, Incarnation},
+        document_saves::{Binding, Incarnation},
     },
     ids::{AuthorId, DocumentId, EntryId},
 };
@@ -14,7 +14,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx, Tx,
-    rows::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, moment, stored, word, word_of},
 };
 
 const COLUMNS: &str = "id, scope, content, author_id, pinned, position, rev, last_touched_by,
@@ -126,7 +126,7 @@ pub fn next_expiry(db: &Rx<'_>) -> Result<Option<Moment>> {
     db.one(
         "SELECT MIN(editing_until) FROM canvas_documents WHERE editing_until IS NOT NULL",
         [],
-        |row| rows::maybe_moment(row, 0),
+        |row| transactions::maybe_moment(row, 0),
     )
 }
 
@@ -165,7 +165,7 @@ pub fn unpinned(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<Unpi
         (now.as_millis(), scope.to_string()),
         |row| {
             Ok(Unpinned {
-                id: rows::id(row, 0, DocumentId::from_bytes)?,
+                id: transactions::id(row, 0, DocumentId::from_bytes)?,
                 locked: row.get(1)?,
             })
         },
@@ -300,19 +300,19 @@ pub fn delete(tx: &mut Tx<'_>, id: DocumentId) -> Result<()> {
 
 fn written(content: &Content) -> Result<String> {
     serde_json::to_string(content)
-        .map_err(|error| rows::broken("writing a canvas document's content", error))
+        .map_err(|error| transactions::broken("writing a canvas document's content", error))
 }
 
 fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
     let scope = CanvasScope::parse(row.get_ref(1)?.as_str()?)
-        .ok_or_else(|| rows::unreadable(1, "not a scope"))?;
+        .ok_or_else(|| transactions::unreadable(1, "not a scope"))?;
     let content: Content = serde_json::from_str(row.get_ref(2)?.as_str()?)
-        .map_err(|error| rows::unreadable(2, error))?;
-    let editing = rows::maybe_id(row, 15, AuthorId::from_bytes)?;
+        .map_err(|error| transactions::unreadable(2, error))?;
+    let editing = transactions::maybe_id(row, 15, AuthorId::from_bytes)?;
     let lock = editing
-        .zip(rows::maybe_moment(row, 16)?)
+        .zip(transactions::maybe_moment(row, 16)?)
         .map(|(by, until)| EditLock { by, until });
-    let id = rows::id(row, 0, DocumentId::from_bytes)?;
+    let id = transactions::id(row, 0, DocumentId::from_bytes)?;
     let identity: Option<String> = row.get(17)?;
     let binding = match (identity, content.path()) {
         (Some(identity), Some(path)) => Some(Binding {
@@ -330,11 +330,11 @@ fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
         title: content.title().to_owned(),
         content_type: content.content_type(),
         content,
-        author_id: rows::id(row, 3, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 3, AuthorId::from_bytes)?,
         pinned: row.get(4)?,
         position: count(row, 5)?,
         rev: count(row, 6)?,
-        last_touched_by: rows::id(row, 7, AuthorId::from_bytes)?,
+        last_touched_by: transactions::id(row, 7, AuthorId::from_bytes)?,
         last_touched_at: moment(row, 8)?,
         editing_by: lock.filter(|lock| lock.is_live(now)).map(|lock| lock.by),
         source_label: row.get(9)?,
@@ -342,7 +342,7 @@ fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
         ahead_of_main: count(row, 11)?.checked_sub(1),
         opened_at: moment(row, 12)?,
         last_active_at: moment(row, 13)?,
-        thread_root_entry_id: rows::maybe_id(row, 14, EntryId::from_bytes)?,
+        thread_root_entry_id: transactions::maybe_id(row, 14, EntryId::from_bytes)?,
         incarnation: binding.as_ref().map(|binding| binding.incarnation.clone()),
     };
     Ok(Kept {

@@ -3,7 +3,7 @@
 use guildhall_domain::{Result, cloud::link::Link};
 use rusqlite::types::Type;
 
-use crate::{Rx, Tx, rows};
+use crate::{Rx, Tx, transactions};
 
 /// A link with what is secret of it.
 #[derive(Clone, Default)]
@@ -46,7 +46,7 @@ pub fn find(db: &Rx<'_>, url: &str) -> Result<Kept> {
 /// A fault when the engine refuses the row.
 pub fn keep(tx: &mut Tx<'_>, url: &str, kept: &Kept) -> Result<()> {
     let link = serde_json::to_string(&kept.link);
-    let link = link.map_err(|error| rows::broken("writing a link", error))?;
+    let link = link.map_err(|error| transactions::broken("writing a link", error))?;
     tx.run(
         "INSERT INTO cloud_links (url, link, key, device) VALUES ($1, $2, $3, $4)
          ON CONFLICT (url) DO UPDATE SET link = excluded.link, key = excluded.key,

@@ -11,9 +11,8 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, attachments, events, reactions, repeats, rooms,
-    rows::{self, count, maybe_moment, moment, stored, word, word_of},
-    search, threads,
+    Rx, Tx, attachments, events, idempotency, reactions, rooms, search, threads,
+    transactions::{self, count, maybe_moment, moment, stored, word, word_of},
 };
 
 /// What [`read`] reads, of the entry `e` with its responses `s`.
@@ -255,7 +254,7 @@ pub fn insert_notice(tx: &mut Tx<'_>, new: NewNotice) -> Result<Entry> {
     let number = tx.number_entry();
     let told_in = tx.next_event();
     let notice = serde_json::to_string(&new.notice)
-        .map_err(|error| rows::broken("writing a notice", error))?;
+        .map_err(|error| transactions::broken("writing a notice", error))?;
     tx.run(
         "INSERT INTO entries (id, room_id, seq, author_id, kind, text, cascade_root_id,
            cascade_depth, created_at, number, told_in, notice)
@@ -301,7 +300,9 @@ pub fn insert_notice(tx: &mut Tx<'_>, new: NewNotice) -> Result<Entry> {
 /// Reads the spans of a column.
 pub(crate) fn read_spans(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<MentionSpan>> {
     match row.get_ref(column)?.as_str_or_null()? {
-        Some(text) => serde_json::from_str(text).map_err(|error| rows::unreadable(column, error)),
+        Some(text) => {
+            serde_json::from_str(text).map_err(|error| transactions::unreadable(column, error))
+        }
         None => Ok(Vec::new()),
     }
 }
@@ -340,7 +341,7 @@ pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<Vec<Dig
     if let Some(told_in) = told_in {
         events::redact_entry(tx, told_in, now)?;
     }
-    repeats::redact_entry(tx, entry.id, entry.created_at, now)?;
+    idempotency::redact_entry(tx, entry.id, entry.created_at, now)?;
     // Whom it named stays counted; where and how the text did so goes with it.
     let nowhere = entry.mention_spans.iter().map(|span| MentionSpan {
         offset: 0,
@@ -363,7 +364,7 @@ fn spans_text(spans: &[MentionSpan]) -> Result<Option<String>> {
     (!spans.is_empty())
         .then(|| serde_json::to_string(spans))
         .transpose()
-        .map_err(|error| rows::broken("writing an entry's mentions", error))
+        .map_err(|error| transactions::broken("writing an entry's mentions", error))
 }
 
 fn note_mention(tx: &mut Tx<'_>, room: RoomId, named: AuthorId, seq: u64) -> Result<()> {
@@ -395,15 +396,15 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let spans = read_spans(row, 6)?;
     let notice: Option<Notice> = match row.get_ref(15)?.as_str_or_null()? {
         Some(text) => {
-            Some(serde_json::from_str(text).map_err(|error| rows::unreadable(15, error))?)
+            Some(serde_json::from_str(text).map_err(|error| transactions::unreadable(15, error))?)
         }
         None => None,
     };
     Ok(Entry {
-        id: rows::id(row, 0, EntryId::from_bytes)?,
-        room_id: rows::id(row, 1, RoomId::from_bytes)?,
+        id: transactions::id(row, 0, EntryId::from_bytes)?,
+        room_id: transactions::id(row, 1, RoomId::from_bytes)?,
         seq: count(row, 2)?,
-        author_id: rows::id(row, 3, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 3, AuthorId::from_bytes)?,
         kind: word(row, 4, &EntryKind::WORDS)?,
         text: row.get(5)?,
         notice,
@@ -413,12 +414,12 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         } else {
             spans
         },
-        thread_root_entry_id: rows::maybe_id(row, 10, EntryId::from_bytes)?,
+        thread_root_entry_id: transactions::maybe_id(row, 10, EntryId::from_bytes)?,
         thread_reply_count: replies.unwrap_or(0).unsigned_abs(),
         thread_last_reply_at: maybe_moment(row, 13)?,
-        session_id: rows::maybe_id(row, 16, SessionId::from_bytes)?,
-        turn_id: rows::maybe_id(row, 17, TurnId::from_bytes)?,
-        cascade_root_id: rows::id(row, 7, EntryId::from_bytes)?,
+        session_id: transactions::maybe_id(row, 16, SessionId::from_bytes)?,
+        turn_id: transactions::maybe_id(row, 17, TurnId::from_bytes)?,
+        cascade_root_id: transactions::id(row, 7, EntryId::from_bytes)?,
         cascade_depth: row.get(8)?,
         canvas_ops: [],
         attachments: Vec::new(),

@@ -11,8 +11,8 @@ use guildhall_domain::{
 use rusqlite::{Connection, Row, types::ValueRef};
 
 use crate::{
-    Rx, Tx, faults,
-    rows::{self, count, moment, stored},
+    Rx, Tx, sqlite_faults,
+    transactions::{self, count, moment, stored},
 };
 
 /// Where the log ends: the newest seq and the bytes of all events up to it; and where the
@@ -55,7 +55,7 @@ impl Stored {
     /// A fault when the stored text is not an event of this version.
     pub fn event(&self) -> Result<Event> {
         let text = format!("{{\"type\":\"{}\",\"data\":{}}}", self.name, self.data);
-        serde_json::from_str(&text).map_err(|error| rows::broken("reading an event", error))
+        serde_json::from_str(&text).map_err(|error| transactions::broken("reading an event", error))
     }
 }
 
@@ -315,13 +315,13 @@ pub(crate) fn log_end(connection: &Connection) -> Result<LogEnd, Fault> {
                 })
             },
         )
-        .map_err(|error| faults::fault("finding the end of the event log", error))
+        .map_err(|error| sqlite_faults::fault("finding the end of the event log", error))
 }
 
 /// The event's `data` alone: what stands between its tag and the closing brace.
 fn data_of(event: &Event) -> Result<String> {
-    let mut text =
-        serde_json::to_string(event).map_err(|error| rows::broken("writing an event", error))?;
+    let mut text = serde_json::to_string(event)
+        .map_err(|error| transactions::broken("writing an event", error))?;
     let head = format!("{{\"type\":\"{}\",\"data\":", event.name());
     if !text.starts_with(&head) || text.pop() != Some('}') {
         return Err(Fault::broken("writing an event", "its tag is not where it belongs").into());
@@ -332,12 +332,12 @@ fn data_of(event: &Event) -> Result<String> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Arc<Stored>> {
     let scope = |column, text: &str| {
-        Scope::parse(text).ok_or_else(|| rows::unreadable(column, "not a scope"))
+        Scope::parse(text).ok_or_else(|| transactions::unreadable(column, "not a scope"))
     };
     let audience = match row.get_ref(6)? {
         ValueRef::Null => Audience::Scope,
         ValueRef::Blob([]) => Audience::Owner,
-        _ => Audience::Author(rows::id(row, 6, AuthorId::from_bytes)?),
+        _ => Audience::Author(transactions::id(row, 6, AuthorId::from_bytes)?),
     };
     Ok(Arc::new(Stored {
         seq: count(row, 0)?,
@@ -350,7 +350,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Arc<Stored>> {
             .split_whitespace()
             .map(|text| scope(4, text))
             .collect::<rusqlite::Result<_>>()?,
-        actor: rows::maybe_id(row, 5, AuthorId::from_bytes)?,
+        actor: transactions::maybe_id(row, 5, AuthorId::from_bytes)?,
         audience,
         data: row.get(7)?,
     }))

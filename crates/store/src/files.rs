@@ -4,7 +4,7 @@ use guildhall_domain::{
     Moment, Result,
     files::{
         Digest, Identity, LastSave, Lineage, Via,
-        documents::{Completion, Incarnation},
+        document_saves::{Completion, Incarnation},
         recovery::{Inode, Meant},
     },
     ids::{AuthorId, DocumentId},
@@ -13,7 +13,7 @@ use rusqlite::{Row, types::Type};
 
 use crate::{
     Rx, Tx,
-    rows::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, moment, stored, word, word_of},
 };
 
 /// A save on its way to the disk.
@@ -277,7 +277,7 @@ pub fn tell_completion(tx: &mut Tx<'_>, document: DocumentId, event: &str) -> Re
 }
 
 fn read_intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
-    let document = rows::maybe_id(row, 11, DocumentId::from_bytes)?;
+    let document = transactions::maybe_id(row, 11, DocumentId::from_bytes)?;
     let event: Option<String> = row.get(12)?;
     Ok(Intent {
         mark: row.get(0)?,
@@ -292,7 +292,7 @@ fn read_intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
         size: count(row, 7)?,
         request: digest(row, 8)?,
         via: word(row, 9, &Via::WORDS)?,
-        author: rows::id(row, 10, AuthorId::from_bytes)?,
+        author: transactions::id(row, 10, AuthorId::from_bytes)?,
         document: document.zip(event),
         is_undone: row.get(13)?,
     })

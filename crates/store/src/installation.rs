@@ -5,7 +5,7 @@ use guildhall_domain::{
     ids::{AuthorId, LogId},
 };
 
-use crate::{Rx, Tx, rows};
+use crate::{Rx, Tx, transactions};
 
 /// The log's id, made at first start.
 ///
@@ -47,7 +47,7 @@ pub fn settings_rev(db: &Rx<'_>) -> Result<u64> {
     let rev = db.first(
         "SELECT value FROM installation WHERE key = 'settings_rev'",
         [],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )?;
     Ok(rev.unwrap_or(1))
 }
@@ -60,7 +60,7 @@ pub fn set_settings_rev(tx: &mut Tx<'_>, rev: u64) -> Result<()> {
     tx.run(
         "INSERT INTO installation (key, value) VALUES ('settings_rev', $1)
          ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        [rows::stored(rev)],
+        [transactions::stored(rev)],
     )?;
     Ok(())
 }
@@ -69,7 +69,7 @@ fn fact<T>(db: &Rx<'_>, key: &str, make: fn([u8; 16]) -> T) -> Result<Option<T>>
     db.first(
         "SELECT value FROM installation WHERE key = $1",
         [key],
-        |row| rows::id(row, 0, make),
+        |row| transactions::id(row, 0, make),
     )
 }
 

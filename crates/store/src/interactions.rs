@@ -13,7 +13,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx, Tx,
-    rows::{self, maybe_id, maybe_moment, moment, word, word_of},
+    transactions::{self, maybe_id, maybe_moment, moment, word, word_of},
 };
 
 const COLUMNS: &str =
@@ -208,7 +208,7 @@ pub fn denied_unheard(
              ORDER BY decided_at DESC LIMIT 1"
         ),
         (session.as_bytes(), digest, since.as_millis()),
-        |row| rows::id(row, 0, ApprovalId::from_bytes),
+        |row| transactions::id(row, 0, ApprovalId::from_bytes),
     )
 }
 
@@ -325,7 +325,7 @@ pub fn insert(tx: &mut Tx<'_>, standing: &Standing, card: &Card) -> Result<()> {
             standing.expires_at.as_millis(),
             standing.room_turn.as_ref().map(TurnId::as_bytes),
             serde_json::to_string(&standing.options)
-                .map_err(|error| rows::broken("writing an approval", error))?,
+                .map_err(|error| transactions::broken("writing an approval", error))?,
             written(card)?,
         ),
     )?;
@@ -370,7 +370,7 @@ pub fn set_reply(tx: &mut Tx<'_>, id: ApprovalId, reply: &Reply) -> Result<()> {
             reply.option.as_ref().map(|option| &option.option_id),
             answers
                 .transpose()
-                .map_err(|error| rows::broken("writing an approval", error))?,
+                .map_err(|error| transactions::broken("writing an approval", error))?,
             id.as_bytes(),
         ),
     )?;
@@ -401,7 +401,7 @@ pub fn words_that_wait(db: &Rx<'_>, now: Moment) -> Result<HashSet<MessageId>> {
            AND ((a.state = 'granted' AND a.grant_expires_at > $1)
              OR (a.state = 'consumed' AND a.kind = 'question' AND a.withdrawn_at IS NULL))",
         [now.as_millis()],
-        |row| rows::id(row, 0, MessageId::from_bytes),
+        |row| transactions::id(row, 0, MessageId::from_bytes),
     )?;
     Ok(words.into_iter().collect())
 }
@@ -492,7 +492,7 @@ fn standings(db: &Rx<'_>, condition: &str, params: impl rusqlite::Params) -> Res
 }
 
 fn written(card: &Card) -> Result<String> {
-    serde_json::to_string(card).map_err(|error| rows::broken("writing an approval", error))
+    serde_json::to_string(card).map_err(|error| transactions::broken("writing an approval", error))
 }
 
 fn whole(row: &Row<'_>) -> rusqlite::Result<Whole> {
@@ -517,22 +517,22 @@ fn reply(row: &Row<'_>, standing: &Standing) -> rusqlite::Result<Option<Reply>> 
         answers: answers
             .map(|answers| serde_json::from_str(&answers))
             .transpose()
-            .map_err(|error| rows::unreadable(23, error))?,
+            .map_err(|error| transactions::unreadable(23, error))?,
     }))
 }
 
 fn card(row: &Row<'_>, column: usize) -> rusqlite::Result<Card> {
     serde_json::from_str(row.get_ref(column)?.as_str()?)
-        .map_err(|error| rows::unreadable(column, error))
+        .map_err(|error| transactions::unreadable(column, error))
 }
 
 fn standing(row: &Row<'_>) -> rusqlite::Result<Standing> {
     let options = serde_json::from_str(row.get_ref(8)?.as_str()?)
-        .map_err(|error| rows::unreadable(8, error))?;
+        .map_err(|error| transactions::unreadable(8, error))?;
     Ok(Standing {
-        id: rows::id(row, 0, ApprovalId::from_bytes)?,
-        agent_id: rows::id(row, 1, AgentId::from_bytes)?,
-        session_id: rows::id(row, 2, SessionId::from_bytes)?,
+        id: transactions::id(row, 0, ApprovalId::from_bytes)?,
+        agent_id: transactions::id(row, 1, AgentId::from_bytes)?,
+        session_id: transactions::id(row, 2, SessionId::from_bytes)?,
         room_id: maybe_id(row, 3, RoomId::from_bytes)?,
         tool_call_id: row.get(4)?,
         kind: word(row, 5, &InteractionKind::WORDS)?,

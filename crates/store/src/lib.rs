@@ -5,44 +5,44 @@
 //! Queries are portable SQL, one file an area; parameters appear first in the order of their numbers.
 
 pub mod accounts;
+pub mod agent_tokens;
 pub mod agents;
+pub mod api_keys;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
 pub mod backups;
 pub mod browser;
 pub mod canvas;
-mod check;
 pub mod cloud;
 pub mod connectors;
 mod damage;
 pub mod entries;
 pub mod events;
-mod faults;
 pub mod files;
+pub mod idempotency;
 pub mod installation;
+mod integrity_check;
 pub mod interactions;
-pub mod keys;
 pub mod mcp_servers;
 pub mod mcp_signins;
 pub mod members;
 pub mod messages;
 mod migrations;
-pub mod previews;
+pub mod preview_ports;
 pub mod reactions;
 pub mod read_cursors;
 mod readers;
-pub mod repeats;
 pub mod revived;
 pub mod rooms;
-mod rows;
 pub mod runtimes;
 pub mod search;
 pub mod sessions;
 pub mod settings;
 pub mod sign_ins;
+mod sqlite_faults;
 pub mod threads;
-pub mod tokens;
+mod transactions;
 pub mod trusted_browsers;
 pub mod turns;
 pub mod usage;
@@ -51,13 +51,13 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::{Error, Fault, Refusal, Result, outcome::FaultKind};
+use guildhall_domain::{Error, Fault, Refusal, Result, errors::FaultKind};
 use rusqlite::{Connection, config::DbConfig};
 use tokio::sync::{oneshot, watch};
 
-pub use check::Check;
+pub use integrity_check::Check;
 pub use readers::Apart;
-pub use rows::{Rx, Tx};
+pub use transactions::{Rx, Tx};
 
 /// The oldest engine that has no write-ahead-log reset race, as SQLite numbers versions.
 pub const SQLITE_VERSION_MIN: i32 = 3_051_003;
@@ -204,7 +204,7 @@ impl Store {
     /// A fault of kind `StoreDamaged` when the file is damaged, another one when that cannot be
     /// told.
     pub async fn check(&self, check: Check) -> Result<(), Fault> {
-        let outcome = check::run_apart(self.path.clone(), check)?.await;
+        let outcome = integrity_check::run_apart(self.path.clone(), check)?.await;
         let outcome = outcome
             .unwrap_or_else(|_| Err(Fault::broken("checking the store", "the check panicked")));
         if let Err(fault) = &outcome
@@ -266,11 +266,11 @@ fn pragmas(connection: &Connection, pragmas: &[(&str, &str)]) -> Result<(), Faul
     // A kept statement is planned once and not anew for each value bound to it.
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .map_err(|error| faults::fault("setting up the database connection", error))?;
+        .map_err(|error| sqlite_faults::fault("setting up the database connection", error))?;
     for (name, value) in pragmas {
         connection
             .pragma_update(None, name, value)
-            .map_err(|error| faults::fault("setting up the database connection", error))?;
+            .map_err(|error| sqlite_faults::fault("setting up the database connection", error))?;
     }
     Ok(())
 }

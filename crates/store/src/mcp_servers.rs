@@ -11,7 +11,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx, Tx,
-    rows::{self, broken, maybe_id, moment, stored, unreadable, word, word_of},
+    transactions::{self, broken, maybe_id, moment, stored, unreadable, word, word_of},
 };
 
 /// An entry as it is kept.
@@ -58,7 +58,7 @@ pub fn count(db: &Rx<'_>, agent: AgentId) -> Result<u64> {
     db.one(
         "SELECT COUNT(*) FROM mcp_servers WHERE agent_id = $1",
         [agent.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -211,8 +211,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
             enabled: row.get(1)?,
             connection: serde_json::from_str(connection).map_err(|error| unreadable(2, error))?,
             added_at: moment(row, 4)?,
-            added_by: rows::id(row, 5, AuthorId::from_bytes)?,
-            rev: rows::count(row, 6)?,
+            added_by: transactions::id(row, 5, AuthorId::from_bytes)?,
+            rev: transactions::count(row, 6)?,
             status: word(row, 7, &Status::WORDS)?,
             status_detail: row.get(8)?,
             auth_status: maybe_word(row, 9, &AuthStatus::WORDS)?,

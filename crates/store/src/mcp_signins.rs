@@ -1,17 +1,17 @@
 //! Sign-ins with tool servers: what is kept of an entry's, and those on their way. Secrets are
-//! kept sealed; sealing and opening them is `hall::mcp_signin`.
+//! kept sealed; sealing and opening them is `hall::mcp_signins`.
 
 use guildhall_domain::{
     Moment, Result,
     ids::{AgentId, FlowId, SessionId},
     mcp_servers::{AuthClientOrigin, ServerName},
-    mcp_signin::{Failure, Flow, Phase},
+    mcp_signins::{Failure, Flow, Phase},
 };
 use rusqlite::{Row, types::ValueRef};
 
 use crate::{
     Rx, Tx,
-    rows::{self, maybe_id, moment, unreadable, word, word_of},
+    transactions::{self, maybe_id, moment, unreadable, word, word_of},
 };
 
 /// What is kept of an entry's sign-in.
@@ -268,8 +268,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<KeptFlow> {
     };
     Ok(KeptFlow {
         flow: Flow {
-            id: rows::id(row, 0, FlowId::from_bytes)?,
-            agent_id: rows::id(row, 1, AgentId::from_bytes)?,
+            id: transactions::id(row, 0, FlowId::from_bytes)?,
+            agent_id: transactions::id(row, 1, AgentId::from_bytes)?,
             name: ServerName::parse(&name).ok_or_else(|| unreadable(2, "no name of a server"))?,
             url: row.get(3)?,
             session_id: maybe_id(row, 4, SessionId::from_bytes)?,

@@ -15,7 +15,7 @@ use rusqlite::{Row, params_from_iter};
 use crate::{
     Rx, Tx,
     authors::{self, COLUMNS, JOIN_HANDLE},
-    rows::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, moment, stored, word, word_of},
 };
 
 fn select(condition: &str) -> String {
@@ -88,7 +88,7 @@ pub fn ids(db: &Rx<'_>, room: RoomId) -> Result<HashSet<AuthorId>> {
     let ids = db.all(
         "SELECT author_id FROM members WHERE room_id = $1",
         [room.as_bytes()],
-        |row| rows::id(row, 0, AuthorId::from_bytes),
+        |row| transactions::id(row, 0, AuthorId::from_bytes),
     )?;
     Ok(ids.into_iter().collect())
 }
@@ -101,7 +101,7 @@ pub fn rooms_of(db: &Rx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
     db.all(
         "SELECT room_id FROM members WHERE author_id = $1 ORDER BY room_id",
         [author.as_bytes()],
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| transactions::id(row, 0, RoomId::from_bytes),
     )
 }
 
@@ -118,7 +118,7 @@ pub fn by_handle(db: &Rx<'_>, room: RoomId) -> Result<HashMap<Handle, AuthorId>>
         |row| {
             Ok((
                 authors::handle(row, 0)?,
-                rows::id(row, 1, AuthorId::from_bytes)?,
+                transactions::id(row, 1, AuthorId::from_bytes)?,
             ))
         },
     )?;
@@ -185,7 +185,7 @@ pub fn summaries_in(
 
 fn read_in_room(row: &Row<'_>) -> rusqlite::Result<(RoomId, AuthorSummary)> {
     Ok((
-        rows::id(row, 8, RoomId::from_bytes)?,
+        transactions::id(row, 8, RoomId::from_bytes)?,
         authors::summary_at(row, 0)?,
     ))
 }
@@ -320,7 +320,7 @@ pub fn remove(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> Result<()> {
 fn read(row: &Row<'_>) -> rusqlite::Result<Member> {
     let author = authors::summary_at(row, 0)?;
     Ok(Member {
-        room_id: rows::id(row, 8, RoomId::from_bytes)?,
+        room_id: transactions::id(row, 8, RoomId::from_bytes)?,
         author_id: author.id,
         author,
         response_mode: word(row, 9, &ResponseMode::WORDS)?,

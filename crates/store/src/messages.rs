@@ -11,7 +11,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx, Tx,
-    rows::{self, broken, count, maybe_id, moment, stored, unreadable, word, word_of},
+    transactions::{self, broken, count, maybe_id, moment, stored, unreadable, word, word_of},
 };
 
 const COLUMNS: &str =
@@ -418,7 +418,7 @@ pub fn open_calls_of(
     turn: SessionTurnId,
 ) -> Result<Vec<(MessageId, u32, ToolCall)>> {
     let calls = db.all(OPEN_CALLS, (session.as_bytes(), turn.as_bytes()), |row| {
-        let message = rows::id(row, 0, MessageId::from_bytes)?;
+        let message = transactions::id(row, 0, MessageId::from_bytes)?;
         let place = row.get(1)?;
         Ok((message, place, part(row, 2)?))
     })?;
@@ -436,18 +436,18 @@ pub fn open_calls_of(
 
 fn waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
     Ok(Waiting {
-        id: rows::id(row, 0, MessageId::from_bytes)?,
-        session_id: rows::id(row, 1, SessionId::from_bytes)?,
+        id: transactions::id(row, 0, MessageId::from_bytes)?,
+        session_id: transactions::id(row, 1, SessionId::from_bytes)?,
         content: row.get(2)?,
         context: row.get(3)?,
         room_turn: maybe_id(row, 4, TurnId::from_bytes)?,
-        author_id: rows::id(row, 5, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 5, AuthorId::from_bytes)?,
         enqueued_at: moment(row, 6)?,
     })
 }
 
 fn piece(row: &Row<'_>) -> rusqlite::Result<(MessageId, Part)> {
-    let message = rows::id(row, 0, MessageId::from_bytes)?;
+    let message = transactions::id(row, 0, MessageId::from_bytes)?;
     let part = match row.get_ref(1)?.as_str()? {
         "text" => Part::Text { text: row.get(2)? },
         "thinking" => Part::Thinking { text: row.get(2)? },
@@ -462,12 +462,12 @@ fn part(row: &Row<'_>, column: usize) -> rusqlite::Result<Part> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
     Ok(Message {
-        id: rows::id(row, 0, MessageId::from_bytes)?,
+        id: transactions::id(row, 0, MessageId::from_bytes)?,
         seq: count(row, 1)?,
-        session_id: rows::id(row, 2, SessionId::from_bytes)?,
+        session_id: transactions::id(row, 2, SessionId::from_bytes)?,
         turn_id: maybe_id(row, 3, SessionTurnId::from_bytes)?,
         role: word(row, 4, &Role::WORDS)?,
-        author_id: rows::id(row, 5, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 5, AuthorId::from_bytes)?,
         state: word(row, 6, &MessageState::WORDS)?,
         created_at: moment(row, 7)?,
         parts: Vec::new(),

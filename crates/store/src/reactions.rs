@@ -10,7 +10,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx, Tx,
-    rows::{self, count},
+    transactions::{self, count},
 };
 
 /// All reactions to an entry.
@@ -34,7 +34,7 @@ pub fn keep(tx: &mut Tx<'_>, entry: EntryId, reactions: &Reactions) -> Result<()
     let text = (!reactions.is_empty())
         .then(|| serde_json::to_string(reactions))
         .transpose()
-        .map_err(|error| rows::broken("writing an entry's reactions", error))?;
+        .map_err(|error| transactions::broken("writing an entry's reactions", error))?;
     tx.run(
         "INSERT INTO responses (entry_id, reactions) VALUES ($1, $2)
          ON CONFLICT (entry_id) DO UPDATE SET reactions = excluded.reactions",
@@ -64,7 +64,7 @@ pub fn added_since(db: &Rx<'_>, room: RoomId, agent: AuthorId, since: Moment) ->
         |row| {
             Ok(Lately {
                 added: count(row, 0)?,
-                first_at: rows::maybe_moment(row, 1)?,
+                first_at: transactions::maybe_moment(row, 1)?,
             })
         },
     )
@@ -95,7 +95,9 @@ pub fn note(
 /// Reads a column that holds an entry's reactions or null.
 pub(crate) fn read(row: &Row<'_>, column: usize) -> rusqlite::Result<Reactions> {
     match row.get_ref(column)?.as_str_or_null()? {
-        Some(text) => serde_json::from_str(text).map_err(|error| rows::unreadable(column, error)),
+        Some(text) => {
+            serde_json::from_str(text).map_err(|error| transactions::unreadable(column, error))
+        }
         None => Ok(Reactions::default()),
     }
 }

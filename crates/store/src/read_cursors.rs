@@ -9,7 +9,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx, Tx,
-    rows::{count, moment, stored},
+    transactions::{count, moment, stored},
 };
 
 /// Where a member's cursor stands; `None` for a non-member.

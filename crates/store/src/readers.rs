@@ -12,8 +12,8 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
-    READERS, READS_APART_MAX, READS_QUEUED_MAX, Seen, damage::Damage, events, faults::fault,
-    pragmas, rows::Rx,
+    READERS, READS_APART_MAX, READS_QUEUED_MAX, Seen, damage::Damage, events, pragmas,
+    sqlite_faults::fault, transactions::Rx,
 };
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;

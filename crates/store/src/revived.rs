@@ -9,7 +9,7 @@ use guildhall_domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::faults::fault;
+use crate::sqlite_faults::fault;
 
 /// Each gives an id, a label and whom it stands for. What the server itself minted for a process
 /// is left out: the next start revokes it.

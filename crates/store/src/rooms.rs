@@ -15,8 +15,9 @@ use rusqlite::Row;
 use crate::{
     Rx, Tx, agents,
     members::{self, Window},
-    rows::{self, count, moment, stored, word, word_of},
-    settings, turns,
+    settings,
+    transactions::{self, count, moment, stored, word, word_of},
+    turns,
 };
 
 const COLUMNS: &str = "r.id, r.kind, r.slug, r.title, r.topic, r.archived, r.ambient_max_entries,
@@ -176,7 +177,7 @@ pub fn team(db: &Rx<'_>) -> Result<RoomId> {
     db.one(
         "SELECT id FROM rooms WHERE well_known = 'team'",
         [],
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| transactions::id(row, 0, RoomId::from_bytes),
     )
 }
 
@@ -253,8 +254,8 @@ pub fn dm_of(db: &Rx<'_>, members: &[AuthorId]) -> Result<Option<RoomId>> {
         (first.as_bytes(), stored(members.len() as u64)),
         |row| {
             Ok((
-                rows::id(row, 0, RoomId::from_bytes)?,
-                rows::id(row, 1, AuthorId::from_bytes)?,
+                transactions::id(row, 0, RoomId::from_bytes)?,
+                transactions::id(row, 1, AuthorId::from_bytes)?,
             ))
         },
     )?;
@@ -274,7 +275,7 @@ pub fn seen_with(db: &Rx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
         "SELECT room_id FROM members WHERE author_id = $1
          UNION SELECT room_id FROM posters WHERE author_id = $1 ORDER BY room_id",
         [author.as_bytes()],
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| transactions::id(row, 0, RoomId::from_bytes),
     )
 }
 
@@ -287,7 +288,7 @@ pub fn untitled_with(db: &Rx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
         "SELECT r.id FROM members m JOIN rooms r ON r.id = m.room_id
          WHERE m.author_id = $1 AND r.kind = 'dm' AND r.title IS NULL ORDER BY r.id",
         [author.as_bytes()],
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| transactions::id(row, 0, RoomId::from_bytes),
     )
 }
 
@@ -516,12 +517,12 @@ fn read(row: &Row<'_>, inherited: &Inherited) -> rusqlite::Result<Stored> {
     let limits = limit_overrides.over(&inherited.limits);
     let well_known: String = row.get(7)?;
     let default_seat = inherited.default_seat.filter(|_| well_known == TEAM);
-    let fallback_seat = rows::maybe_id(row, 8, AuthorId::from_bytes)?;
+    let fallback_seat = transactions::maybe_id(row, 8, AuthorId::from_bytes)?;
     Ok(Stored {
         titled: title.is_some(),
         post_count: count(row, 15)?,
         room: Room {
-            id: rows::id(row, 0, RoomId::from_bytes)?,
+            id: transactions::id(row, 0, RoomId::from_bytes)?,
             kind: word(row, 1, &RoomKind::WORDS)?,
             slug: row.get(2)?,
             title: title.unwrap_or_default(),

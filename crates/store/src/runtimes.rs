@@ -1,12 +1,12 @@
 //! Runtimes: what they said of themselves, and what was told of them.
-//! Which runtimes there are is `hall::runtimes`; programs are found by `world::runtimes`.
+//! Which runtimes there are is `hall::runtimes`; programs are found by `world::runtime_programs`.
 
 use guildhall_domain::{Moment, Result, runtimes::Probed};
 use rusqlite::Row;
 
 use crate::{
     Rx, Tx,
-    rows::{self, maybe_moment},
+    transactions::{self, maybe_moment},
 };
 
 /// The facts of a runtime's last successful start.
@@ -62,7 +62,7 @@ pub fn probed(db: &Rx<'_>, runtime: &str, version: &str) -> Result<Option<Probed
 /// A fault when the engine refuses the row.
 pub fn note_probed(tx: &mut Tx<'_>, facts: &Facts, now: Moment) -> Result<()> {
     let json = serde_json::to_string(&facts.probed)
-        .map_err(|error| rows::broken("writing what a runtime said", error))?;
+        .map_err(|error| transactions::broken("writing what a runtime said", error))?;
     tx.run(
         "INSERT INTO runtime_facts (runtime, version, facts, at) VALUES ($1, $2, $3, $4)
          ON CONFLICT (runtime, version) DO UPDATE SET facts = excluded.facts, at = excluded.at",
@@ -119,7 +119,7 @@ fn read_facts(row: &Row<'_>) -> rusqlite::Result<Facts> {
     Ok(Facts {
         runtime: row.get(0)?,
         version: row.get(1)?,
-        probed: serde_json::from_str(json).map_err(|error| rows::unreadable(2, error))?,
+        probed: serde_json::from_str(json).map_err(|error| transactions::unreadable(2, error))?,
     })
 }
 

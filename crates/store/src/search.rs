@@ -15,8 +15,8 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     Rx, Tx,
-    faults::fault,
-    rows::{self, count, moment, stored},
+    sqlite_faults::fault,
+    transactions::{self, count, moment, stored},
 };
 
 /// A part of the house in which is searched.
@@ -40,7 +40,7 @@ pub fn fields_of(db: &Rx<'_>, author: AuthorId) -> Result<Vec<Field>> {
         [author.as_bytes()],
         |row| {
             Ok(Field {
-                room: Some(rows::id(row, 0, RoomId::from_bytes)?),
+                room: Some(transactions::id(row, 0, RoomId::from_bytes)?),
                 above: count(row, 1)?,
             })
         },
@@ -143,10 +143,10 @@ fn expression(wanted: &Wanted, room: Option<RoomId>) -> String {
 fn read(row: &Row<'_>, wanted: &Wanted) -> rusqlite::Result<Hit> {
     Ok(Hit {
         place: count(row, 0)?,
-        room_id: rows::id(row, 1, RoomId::from_bytes)?,
-        entry_id: rows::id(row, 2, EntryId::from_bytes)?,
+        room_id: transactions::id(row, 1, RoomId::from_bytes)?,
+        entry_id: transactions::id(row, 2, EntryId::from_bytes)?,
         seq: count(row, 3)?,
-        author_id: rows::id(row, 4, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 4, AuthorId::from_bytes)?,
         created_at: moment(row, 5)?,
         excerpt: excerpt(row.get_ref(6)?.as_str()?, wanted),
     })

@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     Rx, Tx,
-    rows::{self, broken, moment, stored, unreadable, word, word_of},
+    transactions::{self, broken, moment, stored, unreadable, word, word_of},
 };
 
 const COLUMNS: &str = "s.id, s.agent_id, s.runtime, s.runtime_session_id, s.title, s.cwd,
@@ -125,8 +125,8 @@ pub fn bindings(db: &Rx<'_>, room: RoomId) -> Result<Vec<Binding>> {
         [room.as_bytes()],
         |row| {
             Ok(Binding {
-                author_id: rows::id(row, 0, AuthorId::from_bytes)?,
-                session_id: rows::id(row, 1, SessionId::from_bytes)?,
+                author_id: transactions::id(row, 0, AuthorId::from_bytes)?,
+                session_id: transactions::id(row, 1, SessionId::from_bytes)?,
             })
         },
     )
@@ -194,7 +194,7 @@ pub fn agent(db: &Rx<'_>, id: SessionId) -> Result<Option<AgentId>> {
     db.first(
         "SELECT agent_id FROM sessions WHERE id = $1",
         [id.as_bytes()],
-        |row| rows::id(row, 0, AgentId::from_bytes),
+        |row| transactions::id(row, 0, AgentId::from_bytes),
     )
 }
 
@@ -314,7 +314,7 @@ pub fn rev(db: &Rx<'_>, id: SessionId) -> Result<u64> {
     db.one(
         "SELECT rev FROM sessions WHERE id = $1",
         [id.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -478,8 +478,8 @@ pub fn open_turn(db: &Rx<'_>, id: SessionId) -> Result<Option<(SessionTurnId, Me
         [id.as_bytes()],
         |row| {
             Ok((
-                rows::id(row, 0, SessionTurnId::from_bytes)?,
-                rows::id(row, 1, MessageId::from_bytes)?,
+                transactions::id(row, 0, SessionTurnId::from_bytes)?,
+                transactions::id(row, 1, MessageId::from_bytes)?,
             ))
         },
     )
@@ -498,8 +498,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
     let origin = word(row, 11, &Origin::WORDS)?;
     let usage: Usage = json(row, 16)?;
     Ok(Session {
-        id: rows::id(row, 0, SessionId::from_bytes)?,
-        agent_id: rows::id(row, 1, AgentId::from_bytes)?,
+        id: transactions::id(row, 0, SessionId::from_bytes)?,
+        agent_id: transactions::id(row, 1, AgentId::from_bytes)?,
         runtime: row.get(2)?,
         runtime_session_id: row.get(3)?,
         title: row.get(4)?,
@@ -510,7 +510,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
         state: word(row, 9, &SessionState::WORDS)?,
         state_reason: row.get(10)?,
         origin,
-        room_id: rows::maybe_id(row, 12, RoomId::from_bytes)?,
+        room_id: transactions::maybe_id(row, 12, RoomId::from_bytes)?,
         read_only: origin == Origin::Terminal,
         queued_count: row.get(17)?,
         pending_count: row.get(18)?,

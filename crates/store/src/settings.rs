@@ -11,7 +11,7 @@ use guildhall_domain::{
 
 use crate::{
     Rx, Tx,
-    rows::{self, word, word_of},
+    transactions::{self, word, word_of},
 };
 
 /// What was configured outside: by the file, the environment or a flag.
@@ -126,7 +126,7 @@ pub fn configure(tx: &mut Tx<'_>, configured: &Configured) -> Result<()> {
 }
 
 fn text(value: &Value) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| rows::broken("writing a setting", error))
+    serde_json::to_string(value).map_err(|error| transactions::broken("writing a setting", error))
 }
 
 fn rows_by_key(db: &Rx<'_>) -> Result<HashMap<String, Row>> {

@@ -11,7 +11,7 @@ use rusqlite::Row;
 use crate::{
     Rx, Tx,
     accounts::{Holder, holder_at, holder_columns},
-    rows::{self, moment},
+    transactions::{self, moment},
 };
 
 /// A sign-in with who it stands for.
@@ -88,7 +88,7 @@ pub fn insert(tx: &mut Tx<'_>, sign_in: &SignIn, digest: &[u8; 32]) -> Result<()
             ORDER BY last_used_at DESC, id DESC LIMIT -1 OFFSET $2)",
         (
             sign_in.account_id.as_bytes(),
-            rows::stored(limits::SIGN_INS_PER_ACCOUNT_MAX),
+            transactions::stored(limits::SIGN_INS_PER_ACCOUNT_MAX),
         ),
     )?;
     Ok(())
@@ -129,8 +129,8 @@ pub fn end_all(tx: &mut Tx<'_>, account: AccountId, but: Option<SignInId>) -> Re
 
 fn read(row: &Row<'_>) -> rusqlite::Result<SignIn> {
     Ok(SignIn {
-        id: rows::id(row, 0, SignInId::from_bytes)?,
-        account_id: rows::id(row, 1, AccountId::from_bytes)?,
+        id: transactions::id(row, 0, SignInId::from_bytes)?,
+        account_id: transactions::id(row, 1, AccountId::from_bytes)?,
         created_at: moment(row, 2)?,
         last_used_at: moment(row, 3)?,
     })

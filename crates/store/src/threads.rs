@@ -10,7 +10,7 @@ use guildhall_domain::{
 
 use crate::{
     Rx, Tx, attachments, entries, members,
-    rows::{count, moment, stored},
+    transactions::{count, moment, stored},
 };
 
 /// The replies to `root` above `ask.after`, oldest first, and whether more follow.

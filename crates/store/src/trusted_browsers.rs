@@ -2,7 +2,7 @@
 
 use guildhall_domain::{Moment, Result, limits};
 
-use crate::{Rx, Tx, rows};
+use crate::{Rx, Tx, transactions};
 
 /// Adds the digest of an address that counts until `expires_at`.
 ///
@@ -46,7 +46,7 @@ pub fn add(tx: &mut Tx<'_>, digest: &[u8; 32], now: Moment) -> Result<()> {
            (SELECT digest FROM trusted_browsers ORDER BY created_at DESC LIMIT $2)",
         (
             now.plus_seconds(-limits::TRUSTED_BROWSER_AGE_S).as_millis(),
-            rows::stored(limits::TRUSTED_BROWSERS_MAX),
+            transactions::stored(limits::TRUSTED_BROWSERS_MAX),
         ),
     )?;
     Ok(())

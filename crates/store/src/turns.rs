@@ -1,8 +1,8 @@
 //! Turns: the ledger's rows, what is live in it, and what its limits count.
 //! Which rule decides a turn is `domain::turns`; deeds are `hall::turns`.
 
+mod considered_posts;
 mod counts;
-mod posts;
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use guildhall_domain::{
 };
 use rusqlite::{Row, params_from_iter, types::Value};
 
+pub use considered_posts::{by_ids, newest_posts, said_before, unseen};
 pub use counts::{at_work, in_cascade, taken, was_over_budget, was_stopped, working};
-pub use posts::{by_ids, newest_posts, said_before, unseen};
 
 use crate::{
     Rx, Tx, authors,
-    rows::{self, count, maybe_moment, moment, stored, word, word_of},
+    transactions::{self, count, maybe_moment, moment, stored, word, word_of},
 };
 
 const SELECT: &str = "SELECT t.id, t.room_id, t.agent_author_id, t.triggers, t.cascade_root_id,
@@ -138,7 +138,7 @@ fn note_trigger(tx: &mut Tx<'_>, entry: EntryId, number: u64) -> Result<()> {
 pub fn update(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
     let turn = &kept.turn;
     let limit = turn.limit.as_ref().map(serde_json::to_string).transpose();
-    let limit = limit.map_err(|error| rows::broken("writing a turn's limit", error))?;
+    let limit = limit.map_err(|error| transactions::broken("writing a turn's limit", error))?;
     let millis = |at: Option<Moment>| at.map_or(Value::Null, |at| at.as_millis().into());
     let id = |id: Option<[u8; 16]>| id.map_or(Value::Null, |id| id.to_vec().into());
     let flag = |flag: bool| Value::from(i64::from(flag));
@@ -248,8 +248,8 @@ pub fn answered_from(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<HashSet<(Ent
         (room.as_bytes(), stored(seq)),
         |row| {
             Ok((
-                rows::id(row, 0, EntryId::from_bytes)?,
-                rows::id(row, 1, AuthorId::from_bytes)?,
+                transactions::id(row, 0, EntryId::from_bytes)?,
+                transactions::id(row, 1, AuthorId::from_bytes)?,
             ))
         },
     )?;
@@ -332,7 +332,7 @@ pub fn agents_that_wrote(db: &Rx<'_>, room: RoomId) -> Result<HashSet<AuthorId>>
         "SELECT p.author_id FROM posters p JOIN authors a ON a.id = p.author_id
          WHERE p.room_id = $1 AND a.kind = 'agent'",
         [room.as_bytes()],
-        |row| rows::id(row, 0, AuthorId::from_bytes),
+        |row| transactions::id(row, 0, AuthorId::from_bytes),
     )?;
     Ok(authors.into_iter().collect())
 }
@@ -418,7 +418,7 @@ pub fn at_work_in(db: &Rx<'_>, session: SessionId) -> Result<Option<TurnId>> {
         "SELECT m.room_turn FROM session_turns s JOIN messages m ON m.id = s.message_id
          WHERE s.session_id = $1 AND s.ended_at IS NULL",
         [session.as_bytes()],
-        |row| rows::maybe_id(row, 0, TurnId::from_bytes),
+        |row| transactions::maybe_id(row, 0, TurnId::from_bytes),
     )?;
     Ok(found.flatten())
 }
@@ -433,7 +433,7 @@ pub fn session_of(db: &Rx<'_>, room: RoomId, agent: AuthorId) -> Result<Option<S
          WHERE room_id = $1 AND agent_author_id = $2 AND session_id IS NOT NULL
          ORDER BY seq DESC, number DESC LIMIT 1",
         (room.as_bytes(), agent.as_bytes()),
-        |row| rows::id(row, 0, SessionId::from_bytes),
+        |row| transactions::id(row, 0, SessionId::from_bytes),
     )
 }
 
@@ -480,8 +480,8 @@ pub fn attendants(db: &Rx<'_>, room: RoomId) -> Result<Vec<Attendant>> {
         [room.as_bytes()],
         |row| {
             Ok(Attendant {
-                author: rows::id(row, 0, AuthorId::from_bytes)?,
-                agent: rows::id(row, 1, AgentId::from_bytes)?,
+                author: transactions::id(row, 0, AuthorId::from_bytes)?,
+                agent: transactions::id(row, 1, AgentId::from_bytes)?,
                 mode: word(row, 2, &ResponseMode::WORDS)?,
                 runtime: row.get(3)?,
                 is_retired: maybe_moment(row, 4)?.is_some(),
@@ -501,30 +501,32 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
     let triggers: Vec<u8> = row.get(3)?;
     let (triggers, _) = triggers.as_chunks::<16>();
     let limit: Option<LimitMet> = match row.get_ref(8)?.as_str_or_null()? {
-        Some(text) => Some(serde_json::from_str(text).map_err(|error| rows::unreadable(8, error))?),
+        Some(text) => {
+            Some(serde_json::from_str(text).map_err(|error| transactions::unreadable(8, error))?)
+        }
         None => None,
     };
-    let id = rows::id(row, 0, TurnId::from_bytes)?;
+    let id = transactions::id(row, 0, TurnId::from_bytes)?;
     Ok(Kept {
         id,
         turn: Turn {
             id: Some(id),
-            room_id: rows::id(row, 1, RoomId::from_bytes)?,
-            agent_author_id: rows::id(row, 2, AuthorId::from_bytes)?,
+            room_id: transactions::id(row, 1, RoomId::from_bytes)?,
+            agent_author_id: transactions::id(row, 2, AuthorId::from_bytes)?,
             trigger_entry_ids: triggers.iter().copied().map(EntryId::from_bytes).collect(),
-            cascade_root_id: rows::id(row, 4, EntryId::from_bytes)?,
+            cascade_root_id: transactions::id(row, 4, EntryId::from_bytes)?,
             depth: row.get(5)?,
             state: word(row, 6, &TurnState::WORDS)?,
             rule: word(row, 7, &TurnRule::WORDS)?,
             limit,
-            session_id: rows::maybe_id(row, 9, SessionId::from_bytes)?,
-            reply_entry_id: rows::maybe_id(row, 10, EntryId::from_bytes)?,
+            session_id: transactions::maybe_id(row, 9, SessionId::from_bytes)?,
+            reply_entry_id: transactions::maybe_id(row, 10, EntryId::from_bytes)?,
             created_at: moment(row, 11)?,
             started_at: maybe_moment(row, 12)?,
             ended_at: maybe_moment(row, 13)?,
         },
         seq: count(row, 14)?,
-        thread_root: rows::maybe_id(row, 15, EntryId::from_bytes)?,
+        thread_root: transactions::maybe_id(row, 15, EntryId::from_bytes)?,
         by_person: row.get(16)?,
         due_at: maybe_moment(row, 17)?,
         taken_at: maybe_moment(row, 18)?,

@@ -10,7 +10,7 @@ use rusqlite::{Row, types::ValueRef};
 
 use crate::{
     Rx,
-    rows::{count, unreadable},
+    transactions::{count, unreadable},
 };
 
 /// Milliseconds of a day.

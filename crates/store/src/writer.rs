@@ -14,18 +14,17 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
-use guildhall_domain::{Error, Fault, Refusal, Result, outcome::FaultKind};
+use guildhall_domain::{Error, Fault, Refusal, Result, errors::FaultKind};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    Check, WRITES_QUEUED_MAX, check,
+    Check, WRITES_QUEUED_MAX,
     damage::Damage,
     events::{self, LogEnd},
-    faults::fault,
-    pragmas,
-    rows::Tx,
-    search,
+    integrity_check, pragmas, search,
+    sqlite_faults::fault,
+    transactions::Tx,
 };
 
 /// Jobs one commit takes at most.
@@ -368,7 +367,7 @@ fn verify(connection: &Connection) -> Result<(), Fault> {
             "readers of older pages did not end in time",
         ));
     }
-    check::require_whole(connection, Check::Quick)
+    integrity_check::require_whole(connection, Check::Quick)
 }
 
 /// Tells every caller of a group that its change failed.

@@ -18,7 +18,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::{answers::Answer, soon};
+use crate::{responses::Answer, soon};
 
 /// Where the hall listens now; a restart moves it.
 #[derive(Clone, Debug, Default)]

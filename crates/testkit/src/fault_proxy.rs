@@ -13,7 +13,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::incoming::Incoming;
+use crate::received_request::Incoming;
 
 /// Where the way of one request breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use tokio::{
 };
 use url::form_urlencoded;
 
-use crate::incoming::Incoming;
+use crate::received_request::Incoming;
 
 /// What goes wrong with one request of the payment service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

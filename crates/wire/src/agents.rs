@@ -9,8 +9,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    fields::{Ask, Fields},
     members::{ResponseMode, maybe_mode},
+    request_fields::{Ask, Fields},
 };
 
 /// Whether an agent can work.

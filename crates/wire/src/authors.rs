@@ -9,7 +9,7 @@ use guildhall_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// What kind of author it is.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]

@@ -1,7 +1,7 @@
 //! The local browser on the wire. Source: contract 7.2, 7.4, 7.6 and 7.7.
 
-mod asks;
-mod steps;
+mod input_steps;
+mod requests;
 mod stream;
 pub mod tools;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-pub use asks::{
+pub use requests::{
     AnswerAuth, AnswerDialog, NavigateTab, NewTab, OpenBrowser, PauseBrowser, Plainly,
     PrepareBrowser, ResizeTab, Selection, ShareBrowser, TabAction, TabInput,
 };

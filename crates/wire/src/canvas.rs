@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    fields::{Ask, Fields},
     files::Incarnation,
+    request_fields::{Ask, Fields},
 };
 
 /// What a document shows. A `src` is an https URL, a `data:` URI or the absolute path of a file;

@@ -4,7 +4,7 @@ use guildhall_domain::directories as domain;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// A folder or regular file. Borrowed, because listings are long.
 #[derive(Clone, Debug, Serialize, ToSchema)]

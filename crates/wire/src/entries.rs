@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 
 use crate::{
     attachments::Attachment,
-    fields::{Ask, Fields},
     reactions::Reaction,
+    request_fields::{Ask, Fields},
     turns::Turn,
 };
 

@@ -4,7 +4,7 @@ use guildhall_domain::{
     Moment,
     files::{
         self, Digest, Effect, Identity,
-        documents::{self, Claimed, ClaimedIncarnation, ReceiptStatus},
+        document_saves::{self, Claimed, ClaimedIncarnation, ReceiptStatus},
     },
     ids::DocumentId,
     limits,
@@ -12,7 +12,7 @@ use guildhall_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// Gives a file that is there other content.
 #[derive(Clone, Debug, ToSchema)]
@@ -102,7 +102,7 @@ impl DocumentSave {
             fields.fail_field("documentId", "must have 1 to 200 characters");
         }
         let event = fields.text("eventId");
-        let event_id = documents::event_id(&event).unwrap_or_else(|| {
+        let event_id = document_saves::event_id(&event).unwrap_or_else(|| {
             fields.fail_field("eventId", "must be a UUID");
             String::new()
         });
@@ -220,8 +220,8 @@ pub struct Incarnation {
     pub generation: Digest,
 }
 
-impl From<documents::Incarnation> for Incarnation {
-    fn from(incarnation: documents::Incarnation) -> Self {
+impl From<document_saves::Incarnation> for Incarnation {
+    fn from(incarnation: document_saves::Incarnation) -> Self {
         Self {
             v: incarnation.v,
             document_id: incarnation.document_id,
@@ -255,8 +255,8 @@ pub struct DocumentReceipt {
     pub status: ReceiptStatus,
 }
 
-impl From<documents::Receipt> for DocumentReceipt {
-    fn from(receipt: documents::Receipt) -> Self {
+impl From<document_saves::Receipt> for DocumentReceipt {
+    fn from(receipt: document_saves::Receipt) -> Self {
         Self {
             document_id: receipt.document_id,
             event_id: receipt.event_id,
@@ -294,11 +294,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::fields;
+    use crate::request_fields;
 
     fn wrong(body: &Value) -> Vec<String> {
         let json = serde_json::from_value(body.clone()).unwrap();
-        match fields::read::<SaveFile>(json) {
+        match request_fields::read::<SaveFile>(json) {
             Ok(_) => Vec::new(),
             Err(invalid) => {
                 let form = invalid.form_errors.into_iter();

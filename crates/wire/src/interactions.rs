@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    fields::{Ask, Fields},
+    request_fields::{Ask, Fields},
     transcript::{Location, ToolContent, ToolKind},
 };
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use guildhall_domain::{
     Moment,
     ids::{AgentId, ApprovalId, AuthorId},
-    mcp_servers::{self as rules, Remote, SecretText, Stdio, Transport, connection::Values},
+    mcp_servers::{self as rules, Remote, SecretText, Stdio, Transport, connection_config::Values},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// How a server is reached. Values of `env` and `headers` are `"***"` to everybody but the owner
 /// at a screen; sent in a change, `"***"` keeps the stored value.

@@ -3,12 +3,12 @@
 use guildhall_domain::{
     Moment,
     ids::{FlowId, SessionId},
-    mcp_signin::{Failure, Flow, NewClient, Phase, Standing},
+    mcp_signins::{Failure, Flow, NewClient, Phase, Standing},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// Starts a sign-in.
 #[derive(Clone, Debug, Serialize, ToSchema)]

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::{
     authors::AuthorSummary,
-    fields::{Ask, Fields},
+    request_fields::{Ask, Fields},
 };
 
 /// When an agent answers.

@@ -8,7 +8,7 @@ use guildhall_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// How far a person has read a room.
 #[derive(Clone, Debug, Serialize, ToSchema)]

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{
     backups::Backup,
-    fields::{Ask, Fields},
+    request_fields::{Ask, Fields},
 };
 
 /// The server restarts from a backup.

@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 use crate::{
     authors::AuthorSummary,
-    fields::{Ask, Fields},
     members::Member,
+    request_fields::{Ask, Fields},
     turns::TurnState,
 };
 

@@ -4,7 +4,7 @@ use guildhall_domain::{Moment, runtimes};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// A runtime there can be, and whether it is there.
 #[derive(Clone, Debug, Serialize, ToSchema)]

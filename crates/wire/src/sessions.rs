@@ -9,8 +9,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    fields::{Ask, Fields},
     interactions::Interaction,
+    request_fields::{Ask, Fields},
     transcript::Message,
     usage::Usage,
 };

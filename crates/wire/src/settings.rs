@@ -4,7 +4,7 @@ use guildhall_domain::settings::{self, SettingsPatch, Value};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// Who said what a setting is.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// Opens a sign-in; without `Debug`, because it holds a secret.
 #[derive(Serialize, ToSchema)]

@@ -4,7 +4,7 @@ use guildhall_domain::signals;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// What a signal tells.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]

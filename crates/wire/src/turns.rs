@@ -8,7 +8,7 @@ use guildhall_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]

@@ -4,7 +4,7 @@ use guildhall_domain::{Moment, workbench};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// Asks for an address that shows a folder or a dev server for half an hour.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -171,13 +171,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fields;
+    use crate::request_fields;
 
     #[test]
     fn a_sign_is_read_by_its_kind() {
         let read = |value: serde_json::Value| {
             let json = serde_json::from_value(value).unwrap();
-            fields::read::<Sign>(json).map_err(|invalid| {
+            request_fields::read::<Sign>(json).map_err(|invalid| {
                 let fields = invalid.field_errors.into_keys();
                 fields.collect::<Vec<_>>().join(" ")
             })

@@ -12,7 +12,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, attachments::Digest, backups::Backup, ids::BackupId, outcome::FaultKind,
+    Fault, attachments::Digest, backups::Backup, errors::FaultKind, ids::BackupId,
 };
 
 use crate::{blobs, data_dir::write_private, digests::Digesting, disk};

@@ -21,7 +21,7 @@ use std::{
 use guildhall_domain::{
     Fault,
     attachments::{Digest, Picture, SNIFFED_BYTES},
-    outcome::FaultKind,
+    errors::FaultKind,
 };
 use rustix::{
     fs::{AtFlags, CWD, Dir, Mode, OFlags, fsync, mkdirat, openat, renameat, unlinkat},

@@ -1,5 +1,5 @@
 //! Directories: reading what lies in one, and making one.
-//! What may be reached is `world::confined`, the order is `domain::directories`.
+//! What may be reached is `world::confined_fs`, the order is `domain::directories`.
 
 use guildhall_domain::{
     Result,
@@ -7,7 +7,7 @@ use guildhall_domain::{
     limits,
 };
 
-use crate::confined::{Confined, Entry, Folder, Kind, Links, Reach};
+use crate::confined_fs::{Confined, Entry, Folder, Kind, Links, Reach};
 
 /// Which of the things in a folder are listed.
 #[derive(Clone, Copy, Debug, Default)]

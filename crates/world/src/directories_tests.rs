@@ -151,7 +151,7 @@ fn a_new_folder_is_made_once_where_it_may_be() {
             home,
             "~/none",
             "new",
-            Refusal::NotFound(guildhall_domain::outcome::Thing::Path),
+            Refusal::NotFound(guildhall_domain::errors::Thing::Path),
         ),
         (own, "~", "new", Refusal::OutsideBoundary),
         (own, &desk, "new", Refusal::AlreadyExists),

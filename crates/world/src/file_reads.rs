@@ -1,5 +1,5 @@
 //! File reads: the text of a file, and the tree of files below a folder.
-//! What may be reached is `world::confined`; what the answers mean is `domain::file_reads`.
+//! What may be reached is `world::confined_fs`; what the answers mean is `domain::file_reads`.
 
 use std::{
     collections::VecDeque,
@@ -22,7 +22,7 @@ use ignore::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    confined::{Confined, Entry, Folder, Kind, OpenFile, refused_io, tree},
+    confined_fs::{Confined, Entry, Folder, Kind, OpenFile, project_tree, refused_io},
     directories::followed,
 };
 
@@ -254,7 +254,7 @@ impl Ignores {
     /// The rules that count in the folder `below` of `cwd`, without its own; read from at most
     /// `budget` bytes, as everywhere here.
     fn above(cwd: &Folder, below: &str, budget: &mut u64) -> Result<Rc<Self>> {
-        let found = tree::ignored_above(cwd, budget);
+        let found = project_tree::ignored_above(cwd, budget);
         let names: Vec<&str> = cwd.path().split('/').collect();
         let lead = names.get(names.len().saturating_sub(found.len())..);
         let lead: String = lead
@@ -295,7 +295,7 @@ impl Ignores {
             "" => above.lead.len(),
             path => above.lead.len() + path.len() + 1,
         };
-        match tree::ignored_in(folder, budget) {
+        match project_tree::ignored_in(folder, budget) {
             Some(text) => above.with(&text, skipped),
             None => above,
         }

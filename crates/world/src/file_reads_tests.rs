@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use guildhall_domain::{Error, Refusal};
 
 use super::*;
-use crate::{confined::Reach, scratch::Scratch};
+use crate::{confined_fs::Reach, scratch::Scratch};
 
 struct Ground {
     scratch: Scratch,

@@ -1,20 +1,20 @@
 //! OAuth: what goes over the wire when somebody signs in with a tool server or a connector. Asks
-//! only where `domain::mcp_signin` lets it, follows no redirect, and bounds what it reads. Which
-//! sign-ins there are, and where tokens are kept, is `hall::mcp_signin` and `hall::connectors`.
+//! only where `domain::mcp_signins` lets it, follows no redirect, and bounds what it reads. Which
+//! sign-ins there are, and where tokens are kept, is `hall::mcp_signins` and `hall::connectors`.
 //! Source: contract 4.8, 5.4.
 
-mod arranging;
-mod device;
+mod authorization_request;
+mod connector_authorization;
+mod device_grant;
 mod discovery;
-mod leaving;
-mod tokens;
+mod token_requests;
 
 use std::{net::IpAddr, time::Duration};
 
 use bytes::Bytes;
 use guildhall_domain::{
     limits::{OAUTH_BODY_BYTES_MAX, OAUTH_WAIT_S},
-    mcp_signin::{Failure, Reach, addresses::may_be_a_guildhall},
+    mcp_signins::{Failure, Reach, address_policy::may_be_a_guildhall},
 };
 use http::{
     HeaderValue, Method, Request, Response, StatusCode,
@@ -24,13 +24,15 @@ use tokio::{net::lookup_host, time::timeout};
 use url::{Host, Origin, Url};
 
 pub use self::{
-    arranging::{Arranged, Asker, Authority, NotArranged},
-    device::{Device, DeviceAnswer},
+    authorization_request::{KeptClient, Own, Prepared},
+    connector_authorization::{Arranged, Asker, Authority, NotArranged},
+    device_grant::{Device, DeviceAnswer},
     discovery::Found,
-    leaving::{KeptClient, Own, Prepared},
-    tokens::{Access, Client, NotBought, Pkce, RefreshError, Tokens, authorization_url, pkce},
+    token_requests::{
+        Access, Client, NotBought, Pkce, RefreshError, Tokens, authorization_url, pkce,
+    },
 };
-use crate::outgoing::{Outgoing, read};
+use crate::http_client::{Outgoing, read};
 
 /// What is said of us.
 const AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
@@ -122,7 +124,7 @@ impl Talk {
             let answer = self.outgoing.once(request).await?;
             let (head, body) = answer.into_parts();
             let body = read(body, OAUTH_BODY_BYTES_MAX).await?;
-            Ok::<_, crate::outgoing::OutgoingError>(Response::from_parts(head, body))
+            Ok::<_, crate::http_client::OutgoingError>(Response::from_parts(head, body))
         };
         let unanswered = |cause: String| Unanswered {
             why: Failure::Unreachable,

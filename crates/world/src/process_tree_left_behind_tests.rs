@@ -90,7 +90,7 @@ proptest! {
         computer.alive.get_mut(&agent).unwrap().2 = true;
         let above = [SERVER, 3, REAPER, 1];
         let above = above.map(|pid| Process { pid, start: u64::from(pid) });
-        let entered = lost::Entered {
+        let entered = lost_guards::Entered {
             process: Process { pid: keeper, start: u64::from(keeper) },
             above: above.to_vec(),
         };

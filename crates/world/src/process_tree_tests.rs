@@ -100,7 +100,7 @@ fn a_process_is_in_its_tree_whatever_it_is_called() {
                   print('up', flush=True); time.sleep(600)";
     let guest = Guest::python(script);
     let table = Table::read(|| true).unwrap();
-    let below = search::below(&table, std::process::id(), &BTreeMap::new());
+    let below = socket_search::below(&table, std::process::id(), &BTreeMap::new());
     assert!(below.keys().any(|process| process.pid == guest.pid()));
 }
 
@@ -169,7 +169,7 @@ impl Orphan {
 
 impl Drop for Orphan {
     fn drop(&mut self) {
-        killing::kill(self.0);
+        kill::kill(self.0);
     }
 }
 
@@ -366,7 +366,7 @@ fn whatever_is_below_a_keeper_is_its_agent() {
         inode.parse().ok()
     };
     let table = Table::read(|| true).unwrap();
-    let below = search::below(&table, guest.pid(), &BTreeMap::new());
+    let below = socket_search::below(&table, guest.pid(), &BTreeMap::new());
     let inode = below.into_keys().find_map(held).unwrap();
     let trees = ProcessTrees::default();
     assert_eq!(

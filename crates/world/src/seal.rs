@@ -10,7 +10,7 @@ use chacha20poly1305::{
 };
 use guildhall_domain::Fault;
 
-use crate::{host_key::HostKey, tokens};
+use crate::{host_key::HostKey, secret_tokens};
 
 /// The file of the key in the data folder.
 const KEY_FILE: &str = "seal-key";
@@ -55,7 +55,7 @@ impl Seal {
     /// A fault when the machine gives no randomness.
     pub fn seal(&self, place: Place<'_>, secret: &[u8]) -> Result<Vec<u8>, Fault> {
         let during = "sealing a secret";
-        let nonce: [u8; NONCE_BYTES] = tokens::random(during)?;
+        let nonce: [u8; NONCE_BYTES] = secret_tokens::random(during)?;
         let payload = Payload {
             msg: secret,
             aad: &place.data(),

@@ -6,7 +6,7 @@ use guildhall_domain::Fault;
 
 use crate::{
     data_dir,
-    tokens::{self, Secret},
+    secret_tokens::{self, Secret},
 };
 
 /// The letters of base32 (RFC 4648).
@@ -25,7 +25,7 @@ const FILE: &str = "setup-code";
 /// Source: contract 1.4, "The setup code".
 pub fn make(data_dir: &Path) -> Result<Secret, Fault> {
     let during = "making the setup code";
-    let bytes = tokens::random::<LENGTH>(during)?;
+    let bytes = secret_tokens::random::<LENGTH>(during)?;
     let letters = bytes.map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
     let text = String::from_iter(letters);
     data_dir::write_private(&data_dir.join(FILE), &format!("{text}\n"))

@@ -9,15 +9,15 @@ use std::{
 use guildhall_domain::{limits, session_tasks::Dialect};
 
 use crate::{
-    confined::{Entry, Kind, beneath::Beneath},
-    places::Places,
+    agent_folders::Places,
+    confined_fs::{Entry, Kind, contained_folder::Beneath},
 };
 
+mod disk_sessions;
 mod follower;
-mod heads;
 
+pub use disk_sessions::{Heads, OnDisk, list};
 pub use follower::{Follower, ReadOn};
-pub use heads::{Heads, OnDisk, list};
 
 /// Folders between `sessions` of Codex and a rollout: year, month, day.
 const ROLLOUT_DEPTH: usize = 4;

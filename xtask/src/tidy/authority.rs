@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Finding;
-use super::tree::Tree;
+use super::workspace_tree::Tree;
 
 /// The description of the interface, made from the code.
 const INTERFACE: &str = "openapi.json";

@@ -1,7 +1,7 @@
 //! Rule: packages depend on each other, and on others' libraries, only as the floors allow.
 
 use super::Finding;
-use super::tree::{Dependency, Package, Tree};
+use super::workspace_tree::{Dependency, Package, Tree};
 
 /// One floor of the house.
 struct Floor {

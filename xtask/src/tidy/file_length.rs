@@ -1,7 +1,7 @@
 //! Rule: a file that nobody can read at once is two files.
 
 use super::Finding;
-use super::tree::Tree;
+use super::workspace_tree::Tree;
 
 /// The most lines a source file may have.
 const LINES_MAX: usize = 600;

@@ -1,7 +1,7 @@
 //! Rule: no file names a folder of one machine, or a package registry that others do not have.
 
 use super::Finding;
-use super::tree::Tree;
+use super::workspace_tree::Tree;
 
 /// Openings of paths that only one machine has.
 /// Written in two parts, so that this file keeps its own rule.

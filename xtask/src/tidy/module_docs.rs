@@ -1,7 +1,7 @@
 //! Rule: a source file opens with what it is for.
 
 use super::Finding;
-use super::tree::Tree;
+use super::workspace_tree::Tree;
 
 /// Finds source files that do not start with a module doc.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

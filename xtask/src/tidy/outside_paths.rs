@@ -1,7 +1,7 @@
 //! Rule: the project stands alone; no file points at a folder beside it.
 
 use super::Finding;
-use super::tree::Tree;
+use super::workspace_tree::Tree;
 
 /// The folder beside the project that a reader elsewhere does not have.
 /// Written in two parts, so that this file keeps its own rule.

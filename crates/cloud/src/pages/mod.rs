@@ -1,16 +1,17 @@
 //! Pages: plain HTML without scripts, readable in the dark and on a phone.
 //! Everything that comes from elsewhere is escaped where it is written, by the template.
 
-pub(crate) mod style;
+pub(crate) mod stylesheet;
 
 use axum::response::{IntoResponse, Response};
-use guildhall_domain::{Fault, Moment, attempts::TooManyAttempts};
+use guildhall_domain::{Fault, Moment, attempt_limiter::TooManyAttempts};
 use guildhall_world::ids;
 use http::{HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::{
-    bodies::BadForm, device::shown_user_code, problems, sessions::SignedIn, store::devices::Asking,
+    device_grant::shown_user_code, problems, request_bodies::BadForm, sessions::SignedIn,
+    store::device_requests::Asking,
 };
 
 /// What a page may do: show itself, take our style, and send its forms to us.

@@ -1,7 +1,7 @@
 //! Instances that hold a key.
 
 use guildhall_domain::Moment;
-use guildhall_wire::cloud::instances::HeartbeatAsk;
+use guildhall_wire::cloud::heartbeats::HeartbeatAsk;
 use rusqlite::{OptionalExtension, Result, Transaction, params};
 
 use super::accounts::Digest;

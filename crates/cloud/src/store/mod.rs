@@ -2,7 +2,7 @@
 //! What is answered is committed. Queries are plain functions, one file a thing.
 
 pub mod accounts;
-pub mod devices;
+pub mod device_requests;
 pub mod instances;
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Fault, outcome::FaultKind};
+use guildhall_domain::{Fault, errors::FaultKind};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 

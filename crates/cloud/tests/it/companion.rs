@@ -12,7 +12,7 @@ use guildhall_cloud::{
 use guildhall_domain::Moment;
 use guildhall_world::{
     clock::Clock,
-    outgoing::{Outgoing, OwnPorts},
+    http_client::{Outgoing, OwnPorts},
     scratch::Scratch,
 };
 use http::{HeaderMap, Request, StatusCode};

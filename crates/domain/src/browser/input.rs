@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Refusal, limits, text::Check};
+use crate::{Refusal, field_validation::Check, limits};
 
 /// The size of an embedded page.
 #[derive(Clone, Copy, Debug, PartialEq)]

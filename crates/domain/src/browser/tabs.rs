@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Refusal, ids::TabId, limits, outcome::Thing};
+use crate::{Refusal, errors::Thing, ids::TabId, limits};
 
 /// What a page asks in a box of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

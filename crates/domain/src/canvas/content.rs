@@ -1,10 +1,10 @@
 //! What a canvas document shows: a closed set of kinds, what each may hold, its key and title.
-//! Pure: whether a path lies where its opener may reach is `world::confined`.
+//! Pure: whether a path lies where its opener may reach is `world::confined_fs`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Refusal, limits, text::Check};
+use crate::{Refusal, field_validation::Check, limits};
 
 /// The kinds of content. Source: contract 2.5, "Content variants".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

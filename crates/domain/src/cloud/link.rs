@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::told::LinkChanged;
+use super::event_payloads::LinkChanged;
 use crate::{
     Moment,
     device_grant::{Pace, Polled},

@@ -2,7 +2,7 @@
 //! Source: contract 5.3, "GET /api/connectors/catalog".
 
 use super::toolkits::{AuthKind, Slug};
-use crate::{ids::ProviderId, text::Check};
+use crate::{field_validation::Check, ids::ProviderId};
 
 /// Characters of a search in the catalog.
 const SEARCH_CHARS_MAX: usize = 200;

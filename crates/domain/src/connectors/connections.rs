@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Refused, told::ConnectionChanged, toolkits::Slug};
+use super::{Refused, event_payloads::ConnectionChanged, toolkits::Slug};
 use crate::{
     Moment, Refusal,
+    field_validation::Check,
     ids::{AgentId, ConnectorConnectionId, ProviderId},
     limits::connectors as limits,
-    text::Check,
 };
 
 /// Where a connection is in its life.

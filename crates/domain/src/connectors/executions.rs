@@ -2,15 +2,15 @@
 //! and right before it is sent.
 //! Source: contract 5.6, checks 4 to 9.
 
-pub mod card;
+pub mod approval_card;
 
 use serde_json::{Map, Value, json};
 
 use super::{
     classification::Classification,
     connections::{Connection, Readiness, ReadinessState},
-    refused::{Problem, Refused},
-    revisions::{Identity, Revision},
+    operation_revisions::{Identity, Revision},
+    refusals::{Problem, Refused},
 };
 use crate::{
     Refusal,

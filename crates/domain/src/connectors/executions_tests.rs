@@ -6,8 +6,8 @@ use crate::{
     connectors::{
         classification::RetryPolicy,
         connections::{AccountStatus, Cleanup, Lifecycle},
+        operation_revisions::tests::{identity, operation},
         operations::Operation,
-        revisions::tests::{identity, operation},
         toolkits::Slug,
     },
     ids::ProviderId,

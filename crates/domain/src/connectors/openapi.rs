@@ -2,8 +2,8 @@
 //! A document of 3.0 or 3.1 that stands for itself; what points outside of it is refused.
 //! Pure: fetching one is `world::connectors`. Source: contract 5.1 and 5.3.
 
-mod asking;
-mod budget;
+mod operation_binding;
+mod read_budget;
 mod schemas;
 
 use std::{
@@ -14,15 +14,15 @@ use std::{
 use serde_json::{Map, Value};
 use url::Url;
 
-pub(super) use self::asking::is_header;
+pub(super) use self::operation_binding::is_header;
 use self::{
-    budget::Budget,
+    read_budget::Budget,
     schemas::{Dialect, unescaped},
 };
 use super::{
     classification::RetryPolicy,
     operations::{Binding, Listed, Method, Operation},
-    refused::Problem,
+    refusals::Problem,
     toolkits::Auth,
 };
 use crate::limits::connectors as limits;
@@ -324,13 +324,13 @@ impl<'a> Reading<'a> {
             return Err("it has a server of its own".to_owned());
         }
         self.budget.begin();
-        let reader = asking::Reader {
+        let reader = operation_binding::Reader {
             resolving: self.resolving,
             dialect: self.dialect,
             auth: self.auth,
             budget: self.budget,
         };
-        let asked = asking::read(reader, (method, path), (item, operation))?;
+        let asked = operation_binding::read(reader, (method, path), (item, operation))?;
         let bytes = asked.input_schema.to_string().len();
         if bytes > limits::OPERATION_SCHEMA_BYTES_MAX {
             return Err("the description of its arguments is too long".to_owned());

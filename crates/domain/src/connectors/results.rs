@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{classification::Classification, sent::Sent, told::Status};
+use super::{classification::Classification, event_payloads::Status, send_result::Sent};
 use crate::{
     ids::LogicalOperationId,
     limits::connectors::{CONNECTOR_REASON_CHARS_MAX, CONNECTOR_RESULT_BYTES_MAX},

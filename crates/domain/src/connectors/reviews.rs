@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{refused::Refused, revisions::Identity, toolkits::Slug};
+use super::{operation_revisions::Identity, refusals::Refused, toolkits::Slug};
 use crate::{
     Moment,
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId, ProviderId, ReviewId},
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::connectors::{
         classification::Classification,
-        revisions::tests::{identity, operation},
+        operation_revisions::tests::{identity, operation},
     };
 
     const NOW: Moment = Moment::from_millis(1_000);

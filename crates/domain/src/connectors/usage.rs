@@ -3,7 +3,7 @@
 
 use super::{
     classification::Classification,
-    told::{Status, Surface},
+    event_payloads::{Status, Surface},
 };
 use crate::{
     Moment,

@@ -1,5 +1,5 @@
 //! Pins: what of a tool server a person approved, and whether what is there now is that.
-//! Pure: files are found and hashed by `world::programs`. Source: contract 4.6.
+//! Pure: files are found and hashed by `world::server_programs`. Source: contract 4.6.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Capabilities: what a runtime can do, from the shipped table, narrowed and completed by what
 //! the runtime said of itself. Source: spec, "Runtime capabilities entry"; contract 3.4.
 
-use super::{Axis, Mode, NativeMode, Probed, Profile, REHEARSAL, Transcript, modes};
+use super::{Axis, Mode, NativeMode, Probed, Profile, REHEARSAL, Transcript, permission_modes};
 use crate::Refusal;
 
 /// What a runtime can do.
@@ -94,9 +94,16 @@ impl Capabilities {
         let known = self.modes.iter().find(|mode| mode.native == native);
         known.cloned().unwrap_or_else(|| {
             // A row that was not listed, because the agent had not reported it, still tells.
-            let row = modes::rows(&self.kind).iter().find(|row| row.id == native);
+            let row = permission_modes::rows(&self.kind)
+                .iter()
+                .find(|row| row.id == native);
             row.map_or_else(
-                || modes::unknown(modes::id_of(native, &self.modes), &unnamed(native)),
+                || {
+                    permission_modes::unknown(
+                        permission_modes::id_of(native, &self.modes),
+                        &unnamed(native),
+                    )
+                },
                 |row| row.mode(None),
             )
         })
@@ -186,7 +193,7 @@ fn sections(profile: &Profile, flags: &Flags) -> Vec<Section> {
 fn modes_of(profile: &Profile, probed: Option<&Probed>) -> Vec<Mode> {
     let native = probed.map(Probed::native_modes).unwrap_or_default();
     let reported = |id: &str| native.iter().find(|mode| mode.id == id);
-    let rows = modes::rows(&profile.kind).iter();
+    let rows = permission_modes::rows(&profile.kind).iter();
     let mut modes: Vec<Mode> = rows
         .filter(|row| match reported(row.id) {
             Some(_) => true,
@@ -196,7 +203,10 @@ fn modes_of(profile: &Profile, probed: Option<&Probed>) -> Vec<Mode> {
         .collect();
     for other in &native {
         if modes.iter().all(|mode| mode.native != other.id) {
-            modes.push(modes::unknown(modes::id_of(&other.id, &modes), other));
+            modes.push(permission_modes::unknown(
+                permission_modes::id_of(&other.id, &modes),
+                other,
+            ));
         }
     }
     put_default_first(profile, !native.is_empty(), &mut modes);
@@ -215,16 +225,16 @@ fn put_default_first(profile: &Profile, is_told: bool, modes: &mut Vec<Mode>) {
         Some(place) => modes.remove(place),
         None if default.is_empty() => match place(modes, "default") {
             Some(place) => modes.remove(place),
-            None => modes::as_it_starts(),
+            None => permission_modes::as_it_starts(),
         },
         None => match modes.iter().position(is_harmless) {
             Some(place) if is_told => modes.remove(place),
             Some(_) | None => {
-                let row = modes::rows(&profile.kind)
+                let row = permission_modes::rows(&profile.kind)
                     .iter()
                     .find(|row| row.id == default);
                 row.map_or_else(
-                    || modes::unknown(default.to_owned(), &unnamed(default)),
+                    || permission_modes::unknown(default.to_owned(), &unnamed(default)),
                     |row| row.mode(None),
                 )
             }

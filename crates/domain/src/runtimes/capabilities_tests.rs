@@ -173,7 +173,7 @@ fn the_modes_are_those_of_the_contract() {
         assert_eq!(found, unmarked, "{kind} before it said anything");
         let all = capabilities(&profile, Some(&reporting(&all)));
         let marked = |mode: &Mode| {
-            let rows = modes::rows(kind).iter();
+            let rows = permission_modes::rows(kind).iter();
             let is_marked = rows
                 .into_iter()
                 .any(|row| row.id == mode.id && row.if_reported);
@@ -231,7 +231,7 @@ fn every_mode_has_all_fields_and_no_shipped_default_acts_unattended() {
             );
             assert_eq!(entry.modes[0].id, entry.default_mode);
             for mode in &entry.modes {
-                assert!(modes::is_id(&mode.id), "{mode:?}");
+                assert!(permission_modes::is_id(&mode.id), "{mode:?}");
                 assert!(
                     !mode.label.is_empty() && !mode.native.is_empty(),
                     "{mode:?}"

@@ -223,7 +223,7 @@ impl Definition {
             }
         }
         let mode = self.default_mode.as_deref();
-        if mode.is_some_and(|mode| !super::modes::is_id(mode)) {
+        if mode.is_some_and(|mode| !super::permission_modes::is_id(mode)) {
             return Err(self.problem(".default_mode", "is no id of a mode"));
         }
         Ok(())

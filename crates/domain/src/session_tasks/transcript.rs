@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::{Fold, Operation, Outcome, Task, asked};
+use super::{Fold, Operation, Outcome, Task, tool_operations};
 
 /// Whose transcript it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -268,9 +268,9 @@ fn claude_outcome(block: &ClaudeBlock<'_>, told: Option<&RawValue>) -> serde_jso
     if block.is_error == Some(true) || told.get("success") == Some(&Value::Bool(false)) {
         return Ok(Outcome::Failed);
     }
-    let made = match asked::made_by(&told) {
+    let made = match tool_operations::made_by(&told) {
         Some(made) => Some(made),
-        None => asked::made_by(&value(block.content)?),
+        None => tool_operations::made_by(&value(block.content)?),
     };
     Ok(Outcome::Done { made })
 }

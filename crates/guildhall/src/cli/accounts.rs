@@ -7,13 +7,13 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Once},
-    client::Load,
-    desk::Desk,
-    failures::Failure,
-    input,
+    cli_context::Desk,
+    common_args::{self, Once},
+    failure::Failure,
+    http_client::Load,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
+    terminal_input,
 };
 
 /// What can be done with accounts and sign-ins.
@@ -37,7 +37,7 @@ pub(crate) enum Verb {
     Password,
     /// Lists the accounts, in the order they were made
     #[command(after_help = "Example:\n  guildhall accounts list")]
-    List(args::Page),
+    List(common_args::Page),
     /// Makes an account for another person and prints its first password, this once
     #[command(after_help = "Example:\n  guildhall accounts add bob@example.org Bob")]
     Add(Add),
@@ -125,8 +125,8 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             desk.output.done("The sign-in has ended.")
         }
         Verb::Password => {
-            let current = input::secret("current password")?;
-            let next = input::new_secret("new password")?;
+            let current = terminal_input::secret("current password")?;
+            let next = terminal_input::new_secret("new password")?;
             let body = json!({"current": current, "next": next});
             desk.post_anew(&auth("password"), Some(&body)).await?;
             desk.output
@@ -147,8 +147,8 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 }
 
 async fn register(desk: &Desk, ask: Register) -> Result<(), Failure> {
-    let setup_code = input::secret("setup code")?;
-    let password = input::new_secret("password")?;
+    let setup_code = terminal_input::secret("setup code")?;
+    let password = terminal_input::new_secret("password")?;
     let body = json!({
         "email": ask.email,
         "displayName": ask.name,
@@ -167,7 +167,7 @@ async fn register(desk: &Desk, ask: Register) -> Result<(), Failure> {
 }
 
 async fn login(desk: &Desk, ask: Login) -> Result<(), Failure> {
-    let password = input::secret("password")?;
+    let password = terminal_input::secret("password")?;
     let body = json!({"email": ask.email, "password": password});
     let answer = desk.post_anew(&auth("login"), Some(&body)).await?;
     let cookie = answer.cookie.as_deref().unwrap_or_default();
@@ -212,7 +212,7 @@ async fn account_id(desk: &Desk, named: &str) -> Result<String, Failure> {
     if !named.contains('@') {
         return Ok(named.to_owned());
     }
-    let mut page = args::Page {
+    let mut page = common_args::Page {
         limit: Some(200),
         cursor: None,
     };
@@ -231,7 +231,7 @@ async fn account_id(desk: &Desk, named: &str) -> Result<String, Failure> {
         }
         match accounts["nextCursor"].as_str() {
             Some(next) => {
-                page = args::Page {
+                page = common_args::Page {
                     limit: Some(200),
                     cursor: Some(next.to_owned()),
                 };

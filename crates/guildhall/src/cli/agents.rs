@@ -6,12 +6,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch, Once, ResponseMode},
-    bodies::{absolute, changes, given},
-    desk::{Desk, name_of},
-    failures::Failure,
+    cli_context::{Desk, name_of},
+    common_args::{self, IfMatch, Once, ResponseMode},
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_bodies::{absolute, changes, given},
+    request_target::Target,
 };
 
 /// What can be done with agents.
@@ -25,7 +25,7 @@ pub(crate) enum Verb {
     Add(Add),
     /// Shows one agent
     #[command(after_help = "Example:\n  guildhall agents show ada")]
-    Show(args::Agent),
+    Show(common_args::Agent),
     /// Changes an agent
     #[command(
         after_help = "Example:\n  guildhall agents update ada --description 'Keeps the build green'"
@@ -68,7 +68,7 @@ pub(crate) struct Add {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Update {
     #[command(flatten)]
-    agent: args::Agent,
+    agent: common_args::Agent,
     /// A new name, 1 to 64 characters
     #[arg(long)]
     name: Option<String>,
@@ -85,7 +85,7 @@ pub(crate) struct Update {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Retire {
     #[command(flatten)]
-    agent: args::Agent,
+    agent: common_args::Agent,
     #[command(flatten)]
     if_match: IfMatch,
 }
@@ -212,7 +212,7 @@ fn registration(ask: Add) -> Result<Value, Failure> {
 fn traits(traits: &Traits) -> Value {
     given(json!({
         "description": traits.description,
-        "responseMode": traits.mode.and_then(args::word),
+        "responseMode": traits.mode.and_then(common_args::word),
         "permissionMode": traits.permission_mode,
         "model": traits.model,
         "effort": traits.effort,
@@ -220,7 +220,7 @@ fn traits(traits: &Traits) -> Value {
     }))
 }
 
-async fn target(desk: &Desk, agent: &args::Agent) -> Result<Target, Failure> {
+async fn target(desk: &Desk, agent: &common_args::Agent) -> Result<Target, Failure> {
     Ok(Target::agent(&desk.agent_id(&agent.agent).await?))
 }
 

@@ -6,14 +6,14 @@ use guildhall_domain::ids::ApprovalId;
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Once},
-    bodies::given,
-    cards,
-    desk::Desk,
-    failures::Failure,
-    input,
+    approval_cards,
+    cli_context::Desk,
+    common_args::{self, Once},
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_bodies::given,
+    request_target::Target,
+    terminal_input,
 };
 
 /// Which asks to list.
@@ -32,7 +32,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::Page,
 }
 
 /// Where an ask stands.
@@ -84,7 +84,9 @@ impl Seen {
     /// [`Failure::Usage`] when nobody did, or to something else.
     pub(super) fn agreed(&self, ask: &Value, question: &str) -> Result<(), Failure> {
         match &self.digest {
-            None => input::agreement(question, "--digest and the beginning of what it shows"),
+            None => {
+                terminal_input::agreement(question, "--digest and the beginning of what it shows")
+            }
             Some(seen) => seen_as(ask, seen),
         }
     }
@@ -251,7 +253,7 @@ async fn decide(
 
 /// Shows a card to people.
 fn draw(desk: &Desk, approval: &Value) -> Result<(), Failure> {
-    let card = cards::of_approval(approval);
+    let card = approval_cards::of_approval(approval);
     card.iter().try_for_each(|line| desk.output.line(line))
 }
 

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
-use guildhall_world::{digests::Digesting, tokens};
+use guildhall_world::{digests::Digesting, secret_tokens};
 use serde_json::Value;
 
 use super::{
-    args::{self, Once},
-    client::Answer,
-    desk::Desk,
+    cli_context::Desk,
+    common_args::{self, Once},
     downloads::Place,
-    failures::Failure,
+    failure::Failure,
+    http_client::Answer,
     output::{Cell, View},
-    payload::Payload,
-    target::Target,
+    request_body::Payload,
+    request_target::Target,
 };
 
 /// What can be done with attachments.
@@ -34,7 +34,7 @@ pub(crate) enum Verb {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Upload {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     /// The files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -46,7 +46,7 @@ pub(crate) struct Upload {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Download {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     /// The attachment's id, as `entries show` prints it
     #[arg(value_name = "ATTACHMENT_ID", value_parser = NonEmptyStringValueParser::new())]
     attachment: String,
@@ -106,7 +106,7 @@ pub(super) async fn send(
     key: &str,
 ) -> Result<Sent, Failure> {
     // Made of the key, so that a repeat is the same bytes; no file can know a new key.
-    let boundary: String = tokens::digest(key)
+    let boundary: String = secret_tokens::digest(key)
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();

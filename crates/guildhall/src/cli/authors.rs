@@ -4,12 +4,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch},
-    bodies::{changes, given},
-    desk::{Desk, name_of},
-    failures::Failure,
+    cli_context::{Desk, name_of},
+    common_args::{self, IfMatch},
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_bodies::{changes, given},
+    request_target::Target,
 };
 
 /// What can be done with authors.
@@ -20,7 +20,7 @@ pub(crate) enum Verb {
     List(List),
     /// Shows one author
     #[command(after_help = "Example:\n  guildhall authors show @ada")]
-    Show(args::Author),
+    Show(common_args::Author),
     /// Shows the author you write as
     #[command(after_help = "Example:\n  guildhall authors me")]
     Me,
@@ -34,7 +34,7 @@ pub(crate) enum Verb {
     Handle(Handle),
     /// Shows the handles an author has and may take back
     #[command(after_help = "Example:\n  guildhall authors handles ada")]
-    Handles(args::Author),
+    Handles(common_args::Author),
 }
 
 /// Which authors to list.
@@ -50,7 +50,7 @@ pub(crate) struct List {
     #[arg(long)]
     include_retired: bool,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::Page,
 }
 
 /// What kind of author.
@@ -68,7 +68,7 @@ enum Kind {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Update {
     #[command(flatten)]
-    author: args::Author,
+    author: common_args::Author,
     /// The name, 1 to 80 characters
     #[arg(long, value_name = "NAME")]
     display_name: Option<String>,
@@ -89,7 +89,7 @@ pub(crate) struct Update {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Handle {
     #[command(flatten)]
-    author: args::Author,
+    author: common_args::Author,
     /// The handle, with or without `@`
     #[arg(required_unless_present = "clear", conflicts_with = "clear")]
     handle: Option<String>,
@@ -177,13 +177,13 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     let target = Target::new("/api/rooms/authors")
         .query("q", ask.q)
-        .query("kind", ask.kind.and_then(args::word))
+        .query("kind", ask.kind.and_then(common_args::word))
         .query("includeRetired", ask.include_retired.then_some(true))
         .page(ask.page);
     desk.output.show_page(&desk.get(&target).await?, &LIST)
 }
 
-async fn target(desk: &Desk, author: &args::Author) -> Result<Target, Failure> {
+async fn target(desk: &Desk, author: &common_args::Author) -> Result<Target, Failure> {
     Ok(Target::author(&desk.author_id(&author.author).await?))
 }
 

@@ -4,14 +4,14 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::Nothing,
     attachments::download,
-    desk::Desk,
+    cli_context::Desk,
+    common_args::Nothing,
     downloads::Place,
-    failures::{FAULT, Failure},
-    input,
+    failure::{FAULT, Failure},
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
+    terminal_input,
 };
 
 /// What can be done with backups.
@@ -205,7 +205,7 @@ async fn restore(desk: &Desk, ask: &Restore) -> Result<(), Failure> {
     if !ask.yes {
         let question = "Restart the server from this backup? What was written since is set aside, \
                         and agents stop.";
-        input::agreement(question, "--yes")?;
+        terminal_input::agreement(question, "--yes")?;
     }
     let answer = desk.post_anew(&target, None).await?;
     desk.output.show(&answer, &STARTED)?;

@@ -4,14 +4,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    bodies,
-    client::Answer,
-    desk::Desk,
+    cli_context::Desk,
     downloads::Place,
-    failures::Failure,
-    input,
+    failure::Failure,
+    http_client::Answer,
     output::{Cell, View},
-    target::Target,
+    request_bodies,
+    request_target::Target,
+    terminal_input,
 };
 
 /// What one does with the local browser.
@@ -282,7 +282,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Close => (browser().then("close"), json!({})),
         Verb::Share(ask) => {
-            let mut body = bodies::given(json!({"tabId": ask.tab}));
+            let mut body = request_bodies::given(json!({"tabId": ask.tab}));
             body["sessionId"] = match ask.session.as_str() {
                 "none" => Value::Null,
                 session => session.into(),
@@ -294,7 +294,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             (browser().then("pause"), body)
         }
         Verb::Tab(ask) => {
-            let body = bodies::given(json!({"url": ask.page}));
+            let body = request_bodies::given(json!({"url": ask.page}));
             (browser().then("tabs"), body)
         }
         Verb::Select(ask) => (tab(&ask.tab).then("select"), json!({})),
@@ -305,7 +305,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
                 Action::Reload => "reload",
                 Action::Stop => "stop",
             });
-            let body = bodies::given(json!({"url": ask.page, "action": action}));
+            let body = request_bodies::given(json!({"url": ask.page, "action": action}));
             (tab(&ask.tab).then("navigate"), body)
         }
         Verb::Input(ask) => (tab(&ask.tab).then("input"), steps(desk, &ask).await?),
@@ -315,13 +315,13 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Dialog(ask) => {
             let accept = ask.answer == YesOrNo::Yes;
-            let body = bodies::given(json!({"accept": accept, "text": ask.text}));
+            let body = request_bodies::given(json!({"accept": accept, "text": ask.text}));
             (tab(&ask.tab).then("dialog"), body)
         }
         Verb::Auth(ask) => {
             let body = match ask.username {
                 Some(username) => {
-                    let password = input::secret("Password")?;
+                    let password = terminal_input::secret("Password")?;
                     json!({"username": username, "password": password})
                 }
                 None => json!({"cancel": true}),
@@ -334,7 +334,8 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 
 async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
     let mode = if ask.window { "window" } else { "embedded" };
-    let body = bodies::given(json!({"mode": mode, "sessionId": ask.share, "url": ask.page}));
+    let body =
+        request_bodies::given(json!({"mode": mode, "sessionId": ask.share, "url": ask.page}));
     let target = browser().then("open");
     let answer = desk.post_and_wait(&target, &body, ask.wait).await?;
     show(desk, &answer)?;

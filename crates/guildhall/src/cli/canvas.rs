@@ -4,14 +4,14 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch, Once},
-    client::Answer,
-    content::Content,
-    desk::Desk,
-    failures::Failure,
+    canvas_content::Content,
+    cli_context::Desk,
+    common_args::{self, IfMatch, Once},
+    escaped_text,
+    failure::Failure,
+    http_client::Answer,
     output::{Cell, View},
-    target::Target,
-    text,
+    request_target::Target,
 };
 
 /// What can be done with a room's canvas.
@@ -19,42 +19,42 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the documents of a room, the front one first
     #[command(after_help = "Example:\n  guildhall canvas list ops")]
-    List(args::Room),
+    List(common_args::Room),
     /// Shows one document
     #[command(after_help = "Example:\n  guildhall canvas show ops Plan")]
-    Show(Document<args::Room>),
+    Show(Document<common_args::Room>),
     /// Opens a document in front of the others; the same one again brings it to the front
     #[command(
         after_help = "Examples:\n  guildhall canvas open ops url https://example.org\n  guildhall canvas open ops markdown plan.md --title Plan --pin\n  guildhall canvas open ops file src/main.rs --language rust\n  guildhall canvas open ops --content '{\"type\":\"csv\",\"src\":\"/tmp/table.csv\"}'"
     )]
-    Open(Open<args::Room>),
+    Open(Open<common_args::Room>),
     /// Replaces what a document shows
     #[command(after_help = "Example:\n  guildhall canvas replace ops Plan markdown plan.md")]
-    Replace(Replace<args::Room>),
+    Replace(Replace<common_args::Room>),
     /// Keeps a document however full the canvas is
     #[command(after_help = "Example:\n  guildhall canvas pin ops Plan")]
-    Pin(Change<args::Room>),
+    Pin(Change<common_args::Room>),
     /// Lets a document go when the canvas is full
     #[command(after_help = "Example:\n  guildhall canvas unpin ops Plan")]
-    Unpin(Change<args::Room>),
+    Unpin(Change<common_args::Room>),
     /// Moves a document to the front of the list
     #[command(after_help = "Example:\n  guildhall canvas activate ops Plan")]
-    Activate(Change<args::Room>),
+    Activate(Change<common_args::Room>),
     /// Closes a document
     #[command(after_help = "Example:\n  guildhall canvas close ops Plan")]
-    Close(Change<args::Room>),
+    Close(Change<common_args::Room>),
     /// Keeps others from changing a document for 45 seconds; repeat it to keep on
     #[command(after_help = "Example:\n  guildhall canvas lock ops Plan")]
-    Lock(Ask<args::Room>),
+    Lock(Ask<common_args::Room>),
     /// Lets others change a document again
     #[command(after_help = "Example:\n  guildhall canvas unlock ops Plan")]
-    Unlock(Ask<args::Room>),
+    Unlock(Ask<common_args::Room>),
     /// Reads a document's file anew, after another file took its place
     #[command(after_help = "Example:\n  guildhall canvas reload ops Plan --json")]
-    Reload(Ask<args::Room>),
+    Reload(Ask<common_args::Room>),
     /// Begins the thread of a document, or finds it
     #[command(after_help = "Example:\n  guildhall canvas discuss ops Plan")]
-    Discuss(Ask<args::Room>),
+    Discuss(Ask<common_args::Room>),
 }
 
 /// Whose canvas is meant.
@@ -63,7 +63,7 @@ pub(super) trait Place: Args {
     async fn canvas(&self, desk: &Desk) -> Result<Target, Failure>;
 }
 
-impl Place for args::Room {
+impl Place for common_args::Room {
     async fn canvas(&self, desk: &Desk) -> Result<Target, Failure> {
         Ok(Target::room(&desk.room_id(&self.room).await?).then("canvas"))
     }
@@ -302,5 +302,5 @@ fn shows(document: &Value) -> String {
     }
     let fields = ["content", "url", "sourcePath", "src", "uri"];
     let value = fields.iter().find_map(|field| content.get(*field));
-    value.map(text::of).unwrap_or_default()
+    value.map(escaped_text::of).unwrap_or_default()
 }

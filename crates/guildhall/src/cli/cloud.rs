@@ -4,10 +4,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 /// What can be done with the link to a cloud service.

@@ -6,12 +6,12 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
-    bodies::absolute,
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    escaped_text,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
-    text,
+    request_bodies::absolute,
+    request_target::Target,
 };
 
 /// Which commands to list.
@@ -54,8 +54,8 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
         let listing: Value = answer.json()?;
         for warning in listing["warnings"].as_array().into_iter().flatten() {
             let (file, message) = (
-                text::of(&warning["filePath"]),
-                text::of(&warning["message"]),
+                escaped_text::of(&warning["filePath"]),
+                escaped_text::of(&warning["message"]),
             );
             desk.output.note(&format!("{file} {message}"));
         }

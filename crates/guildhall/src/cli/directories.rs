@@ -6,12 +6,12 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::Once,
-    bodies::absolute,
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    common_args::Once,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_bodies::absolute,
+    request_target::Target,
 };
 
 const DIRECTORY: &str = "/api/directory";

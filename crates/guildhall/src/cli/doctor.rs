@@ -1,17 +1,17 @@
 //! `guildhall doctor`: what this computer has for a server, also while none runs.
 
 use clap::Args;
-use guildhall_domain::ports::{PortRange, Reserved};
+use guildhall_domain::port_ranges::{PortRange, Reserved};
 use guildhall_world::{
     enclosure::{Part, Parts},
-    keeper::KeeperCommand,
-    reserved::overlapping_range,
+    process_guard::KeeperCommand,
+    reserved_ports::overlapping_range,
 };
 use serde_json::{Value, json};
 
 use super::{
-    args::Printing,
-    failures::Failure,
+    common_args::Printing,
+    failure::Failure,
     output::{Cell, Output, View},
 };
 

@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 
-use super::failures::Failure;
+use super::failure::Failure;
 
 /// Where a download goes.
 #[derive(Clone, Debug, Args)]

@@ -6,23 +6,23 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Once},
     attachments,
-    bodies::given,
-    client::Answer,
-    desk::Desk,
-    failures::Failure,
-    input,
+    cli_context::Desk,
+    common_args::{self, Once},
+    escaped_text,
+    failure::Failure,
+    http_client::Answer,
     output::{Cell, View},
-    target::Target,
-    text,
+    request_bodies::given,
+    request_target::Target,
+    terminal_input,
 };
 
 /// A post.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Post {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     /// What it says; `-`, or nothing with a pipe, reads standard input
     text: Option<String>,
     /// A file that says it
@@ -46,7 +46,7 @@ pub(crate) enum Verb {
     List(List),
     /// Shows one entry
     #[command(after_help = "Example:\n  guildhall entries show ops 12")]
-    Show(args::Entry),
+    Show(common_args::Entry),
     /// Writes a post; the same as `guildhall post`
     #[command(
         after_help = "Example:\n  guildhall entries post ops --thread 12 'it was the cache' --attach build.log"
@@ -61,7 +61,7 @@ pub(crate) enum Verb {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     /// Only entries below this number, the newest of them
     #[arg(long, value_name = "SEQ", conflicts_with = "after")]
     before: Option<u64>,
@@ -77,7 +77,7 @@ pub(crate) struct List {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Redact {
     #[command(flatten)]
-    entry: args::Entry,
+    entry: common_args::Entry,
     /// Do not ask whether to do it
     #[arg(long)]
     yes: bool,
@@ -167,7 +167,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
                 let (entry, room) = (&ask.entry.entry, &ask.entry.room.room);
                 let question =
                     format!("Take the text and the files of {entry} in {room} out, for good?");
-                input::agreement(&question, "--yes")?;
+                terminal_input::agreement(&question, "--yes")?;
             }
             show(desk, desk.delete(&target, None).await?).await
         }
@@ -224,13 +224,13 @@ pub(super) async fn name_authors(
 fn said(text: Option<String>, from: Option<&Path>, is_needed: bool) -> Result<String, Failure> {
     match (text, from) {
         (Some(text), _) if text != "-" => Ok(text),
-        (Some(_), _) => input::text_of(Path::new("-")),
-        (None, Some(file)) => input::text_of(file),
+        (Some(_), _) => terminal_input::text_of(Path::new("-")),
+        (None, Some(file)) => terminal_input::text_of(file),
         (None, None) if !is_needed => Ok(String::new()),
-        (None, None) if input::is_typed() => Err(Failure::Usage(
+        (None, None) if terminal_input::is_typed() => Err(Failure::Usage(
             "say what to post, as an argument or through a pipe.".to_owned(),
         )),
-        (None, None) => input::text_of(Path::new("-")),
+        (None, None) => terminal_input::text_of(Path::new("-")),
     }
 }
 
@@ -254,7 +254,7 @@ pub(super) fn words(entry: &Value) -> String {
 fn files(entry: &Value) -> String {
     let files = entry["attachments"].as_array().into_iter().flatten();
     let lines = files.map(|file| {
-        let told = |member: &str| text::of(&file[member]);
+        let told = |member: &str| escaped_text::of(&file[member]);
         format!("{} ({} bytes) {}", told("name"), told("size"), told("id"))
     });
     lines.collect::<Vec<_>>().join("\n")

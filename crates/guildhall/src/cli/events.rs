@@ -13,14 +13,13 @@ use tokio::{
 };
 
 use super::{
-    client::{Load, Opened},
-    desk::{Desk, names_of, room_name},
-    entries,
-    failures::Failure,
-    frames::{Frame, Frames},
+    cli_context::{Desk, names_of, room_name},
+    entries, escaped_text,
+    failure::Failure,
+    http_client::{Load, Opened},
     output::say,
-    target::Target,
-    text,
+    request_target::Target,
+    sse_frames::{Frame, Frames},
 };
 
 /// Least time from one attempt to connect to the next. Source: contract 1.10, `retry: 1000`.
@@ -237,21 +236,21 @@ impl Follower<'_> {
             return entries::reactions(data);
         }
         if let Some(title) = data.pointer("/document/title").and_then(Value::as_str) {
-            return format!("{} {title}", text::of(&data["change"]));
+            return format!("{} {title}", escaped_text::of(&data["change"]));
         }
         for ask in ["interaction", "approval"] {
             if let Some(title) = data[ask]["title"].as_str() {
-                return format!("{} {title}", text::of(&data[ask]["id"]));
+                return format!("{} {title}", escaped_text::of(&data[ask]["id"]));
             }
         }
         if let Some(id) = data["approvalId"].as_str() {
-            return format!("{id} {}", text::of(&data["state"]));
+            return format!("{id} {}", escaped_text::of(&data["state"]));
         }
         if let Some(resolution) = data["resolution"].as_str() {
-            return format!("{} {resolution}", text::of(&data["id"]));
+            return format!("{} {resolution}", escaped_text::of(&data["id"]));
         }
         if data["keys"].is_array() {
-            return text::of(&data["keys"]);
+            return escaped_text::of(&data["keys"]);
         }
         if data["room"].is_object() {
             return room_name(&data["room"]);

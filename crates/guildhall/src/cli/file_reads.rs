@@ -6,15 +6,15 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::{
-    bodies::absolute,
-    client::Answer,
-    desk::Desk,
+    cli_context::Desk,
     downloads::Place,
-    failures::Failure,
+    escaped_text,
+    failure::Failure,
     files,
+    http_client::Answer,
     output::{Cell, View},
-    target::Target,
-    text,
+    request_bodies::absolute,
+    request_target::Target,
 };
 
 const FILES: &str = "/api/files";
@@ -189,6 +189,6 @@ fn path(entry: &Value) -> String {
 fn size(entry: &Value) -> String {
     match entry["type"] == "dir" {
         true => String::new(),
-        false => text::of(&entry["size"]),
+        false => escaped_text::of(&entry["size"]),
     }
 }

@@ -6,13 +6,13 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    args::Once,
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    common_args::Once,
+    failure::Failure,
     file_reads::File,
-    input,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
+    terminal_input,
 };
 
 /// How files are changed.
@@ -82,7 +82,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let mut body = json!({
                 "cwd": cwd,
                 "path": path,
-                "content": input::content_of(&ask.content)?,
+                "content": terminal_input::content_of(&ask.content)?,
             });
             if let Some(hash) = ask.expect {
                 body["expectedHash"] = hash.into();

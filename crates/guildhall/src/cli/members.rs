@@ -4,12 +4,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Once, ResponseMode},
-    bodies::given,
-    desk::{Desk, name_of},
-    failures::Failure,
+    cli_context::{Desk, name_of},
+    common_args::{self, Once, ResponseMode},
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_bodies::given,
+    request_target::Target,
     turns,
 };
 
@@ -18,7 +18,7 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the members of a room
     #[command(after_help = "Example:\n  guildhall members list ops")]
-    List(args::Room),
+    List(common_args::Room),
     /// Adds an author to a room
     #[command(after_help = "Example:\n  guildhall members add ops ada --mode mention-only")]
     Add(Add),
@@ -46,9 +46,9 @@ pub(crate) struct Halt {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Member {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     #[command(flatten)]
-    author: args::Author,
+    author: common_args::Author,
 }
 
 /// A new member.
@@ -109,14 +109,14 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Add(ask) => {
             let target = members(desk, &ask.member.room).await?;
             let author = desk.author_id(&ask.member.author.author).await?;
-            let mode = ask.mode.and_then(args::word);
+            let mode = ask.mode.and_then(common_args::word);
             let body = given(json!({"authorId": author, "responseMode": mode}));
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &MEMBER)
         }
         Verb::Update(ask) => {
             let target = member(desk, &ask.member).await?;
-            let body = json!({"responseMode": args::word(ask.mode)});
+            let body = json!({"responseMode": common_args::word(ask.mode)});
             let answer = desk.patch(&target, &body, None).await?;
             desk.output.show(&answer, &MEMBER)
         }
@@ -134,7 +134,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-async fn members(desk: &Desk, room: &args::Room) -> Result<Target, Failure> {
+async fn members(desk: &Desk, room: &common_args::Room) -> Result<Target, Failure> {
     let room = desk.room_id(&room.room).await?;
     Ok(Target::room(&room).then("members"))
 }

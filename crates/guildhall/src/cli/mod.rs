@@ -3,74 +3,74 @@
 //! but the one that says where the server is, `restore` aside, and it decides nothing that the server decides.
 
 mod accounts;
+mod agent_tokens;
 mod agents;
-mod api;
+mod api_keys;
+mod approval_cards;
 mod approvals;
-mod args;
-mod asks;
 mod attachments;
 mod authors;
 mod backups;
-mod bodies;
 mod browser;
 mod canvas;
-mod cards;
-mod client;
+mod canvas_content;
+mod cli_context;
 mod cloud;
 mod commands;
+mod common_args;
 mod connectors;
-mod content;
-mod desk;
-mod diff;
 mod directories;
 mod doctor;
-mod documents;
 mod downloads;
 mod entries;
+mod escaped_text;
 mod events;
-mod export;
-mod failures;
+mod failure;
 mod file_reads;
 mod files;
-pub(crate) mod frames;
-mod input;
-mod keys;
-mod mcp;
+mod http_client;
+mod interactions;
+mod man_pages;
+mod mcp_servers;
 mod members;
-mod open;
-mod openapi;
-mod operations;
+mod operation_commands;
 mod output;
-mod payload;
+mod owner_link;
 mod preview;
+mod raw_request;
 mod reactions;
 mod read_cursors;
+mod request_bodies;
+mod request_body;
+mod request_target;
 mod restore;
+mod room_export;
 mod rooms;
 mod runtimes;
 mod search;
-mod server;
+mod server_discovery;
+mod server_documents;
 mod session_canvas;
 mod session_tasks;
 mod sessions;
 mod settings;
 mod signals;
+pub(crate) mod sse_frames;
 mod status;
-mod target;
-mod text;
+mod terminal_input;
 mod threads;
-mod tokens;
 mod turns;
+mod unified_diff;
 mod whoami;
 
 use std::process::ExitCode;
 
-use args::{Common, Nothing, Noun, Single};
 use clap::Subcommand;
-use desk::Desk;
+use cli_context::Desk;
+use common_args::{Common, Nothing, Noun, Single};
 pub(crate) use doctor::Doctor;
-pub(crate) use documents::{Completions, Man};
-use failures::Failure;
+use failure::Failure;
+pub(crate) use man_pages::{Completions, Man};
 pub(crate) use restore::Restore;
 
 /// Every command that asks a server.
@@ -88,8 +88,8 @@ pub(crate) enum Command {
     #[command(
         after_help = "Where the server cannot tell your browser from an agent (CALLER_IN_DOUBT), this settles it.\n\nExamples:\n  guildhall open\n  guildhall open --print"
     )]
-    Open(Single<open::Ask>),
-    /// Forgets every browser that was opened by `guildhall open`
+    Open(Single<owner_link::Ask>),
+    /// Forgets every browser that was opened by `guildhall owner_link`
     #[command(after_help = "Example:\n  guildhall forget-browsers")]
     ForgetBrowsers(Single<Nothing>),
     /// Rooms: channels and direct messages
@@ -132,7 +132,7 @@ pub(crate) enum Command {
     /// Registered agents
     Agents(Noun<agents::Verb>),
     /// Tool servers of agents
-    Mcp(Noun<mcp::Verb>),
+    Mcp(Noun<mcp_servers::Verb>),
     /// The link to a cloud service: optional, everything else works without it
     Cloud(Noun<cloud::Verb>),
     /// Connections: accounts at services outside this computer, and what agents may do there
@@ -155,7 +155,7 @@ pub(crate) enum Command {
     /// Conversations with agents
     Sessions(Noun<sessions::Verb>),
     /// What waits for a person, and deciding on it
-    Asks(Noun<asks::Verb>),
+    Asks(Noun<interactions::Verb>),
     /// Folders of home
     Dir(Noun<directories::Verb>),
     /// People's own files
@@ -166,11 +166,11 @@ pub(crate) enum Command {
     )]
     Commands(Single<commands::Ask>),
     /// Tokens with which agents speak
-    Tokens(Noun<tokens::Verb>),
+    Tokens(Noun<agent_tokens::Verb>),
     /// People's accounts, and signing in and out
     Accounts(Noun<accounts::Verb>),
     /// API keys with which people's programs speak
-    Keys(Noun<keys::Verb>),
+    Keys(Noun<api_keys::Verb>),
     /// Backups of everything the server keeps
     Backup(Noun<backups::Verb>),
     /// What the owner can set
@@ -190,7 +190,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Example:\n  guildhall api POST /api/rooms --data '{\"kind\":\"channel\",\"title\":\"Ops\"}'"
     )]
-    Api(Single<api::Ask>),
+    Api(Single<raw_request::Ask>),
 }
 
 /// Runs one command to its end.
@@ -221,12 +221,12 @@ pub(crate) fn restore(ask: &Restore) -> ExitCode {
 
 /// Prints the completions of `commands` for a shell.
 pub(crate) fn completions(commands: clap::Command, ask: Completions) -> ExitCode {
-    end(documents::completions(commands, ask).map(|()| 0), false)
+    end(man_pages::completions(commands, ask).map(|()| 0), false)
 }
 
 /// Writes the manual pages of `commands`.
 pub(crate) fn man(commands: clap::Command, ask: &Man) -> ExitCode {
-    end(documents::man(commands, ask).map(|()| 0), false)
+    end(man_pages::man(commands, ask).map(|()| 0), false)
 }
 
 fn end(outcome: Result<u8, Failure>, as_json: bool) -> ExitCode {
@@ -291,10 +291,10 @@ impl Command {
         let desk = Desk::new(self.common().clone())?;
         match self {
             Self::Status(it) => return status::run(&desk, &it.ask).await,
-            Self::Api(it) => return api::run(&desk, it.ask).await,
+            Self::Api(it) => return raw_request::run(&desk, it.ask).await,
             Self::Whoami(_) => whoami::run(&desk).await?,
-            Self::Open(it) => open::run(&desk, it.ask).await?,
-            Self::ForgetBrowsers(_) => open::forget(&desk).await?,
+            Self::Open(it) => owner_link::run(&desk, it.ask).await?,
+            Self::ForgetBrowsers(_) => owner_link::forget(&desk).await?,
             Self::Rooms(it) => rooms::run(&desk, it.verb).await?,
             Self::Members(it) => members::run(&desk, it.verb).await?,
             Self::Post(it) => entries::post(&desk, it.ask).await?,
@@ -311,7 +311,7 @@ impl Command {
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
-            Self::Mcp(it) => return mcp::run(&desk, it.verb).await,
+            Self::Mcp(it) => return mcp_servers::run(&desk, it.verb).await,
             Self::Cloud(it) => return cloud::run(&desk, it.verb).await,
             Self::Connections(it) => return connectors::run(&desk, it.verb).await,
             Self::Exec(it) => return connectors::exec(&desk, it.ask).await,
@@ -319,18 +319,18 @@ impl Command {
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
             Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
-            Self::Asks(it) => asks::run(&desk, it.verb).await?,
+            Self::Asks(it) => interactions::run(&desk, it.verb).await?,
             Self::Dir(it) => directories::run(&desk, it.verb).await?,
             Self::Files(it) => file_reads::run(&desk, it.verb).await?,
             Self::Commands(it) => commands::run(&desk, it.ask).await?,
-            Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
+            Self::Tokens(it) => agent_tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
-            Self::Keys(it) => keys::run(&desk, it.verb).await?,
+            Self::Keys(it) => api_keys::run(&desk, it.verb).await?,
             Self::Backup(it) => return backups::run(&desk, it.verb).await,
             Self::Settings(it) => settings::run(&desk, it.verb).await?,
             Self::Events(it) => events::run(&desk, it.ask).await?,
-            Self::Openapi(_) => openapi::run(&desk).await?,
-            Self::Metrics(_) => openapi::metrics(&desk).await?,
+            Self::Openapi(_) => server_documents::run(&desk).await?,
+            Self::Metrics(_) => server_documents::metrics(&desk).await?,
         }
         Ok(0)
     }

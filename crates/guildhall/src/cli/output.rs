@@ -10,7 +10,7 @@ use std::{
 use comfy_table::Table;
 use serde_json::{Value, value::RawValue};
 
-use super::{args::Printing, client::Answer, failures::Failure, text};
+use super::{common_args::Printing, escaped_text, failure::Failure, http_client::Answer};
 
 /// In which form an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +147,8 @@ impl Output {
         if self.is_ids() {
             let ids = items.iter().filter_map(|item| item.pointer(view.id));
             return ids
-                .map(text::of)
-                .try_for_each(|id| self.line(&text::one_line(&id)));
+                .map(escaped_text::of)
+                .try_for_each(|id| self.line(&escaped_text::one_line(&id)));
         }
         let mut table = Table::new();
         table.load_style(comfy_table::presets::NOTHING);
@@ -188,7 +188,7 @@ impl Output {
     /// Prints bytes as they came; a terminal gets them escaped and with a line's end.
     pub(super) fn body(&self, body: &[u8]) -> Result<(), Failure> {
         if self.is_terminal {
-            let body = text::json(&String::from_utf8_lossy(body));
+            let body = escaped_text::json(&String::from_utf8_lossy(body));
             let end = if body.ends_with('\n') { "" } else { "\n" };
             return write(format!("{body}{end}").as_bytes());
         }
@@ -199,7 +199,7 @@ impl Output {
     pub(super) fn content(&self, content: &str) -> Result<(), Failure> {
         if self.is_terminal {
             let end = if content.ends_with('\n') { "" } else { "\n" };
-            return write(format!("{}{end}", text::lines(content)).as_bytes());
+            return write(format!("{}{end}", escaped_text::lines(content)).as_bytes());
         }
         write(content.as_bytes())
     }
@@ -207,7 +207,7 @@ impl Output {
     /// Prints one JSON text on one line.
     pub(super) fn json_line(&self, json: &str) -> Result<(), Failure> {
         if self.is_terminal {
-            return self.line(&text::json(json));
+            return self.line(&escaped_text::json(json));
         }
         self.line(json)
     }
@@ -220,7 +220,7 @@ impl Output {
     /// Tells people that something without an answer was done.
     pub(super) fn done(&self, sentence: &str) -> Result<(), Failure> {
         match self.form {
-            Form::People => self.line(&text::one_line(sentence)),
+            Form::People => self.line(&escaped_text::one_line(sentence)),
             Form::Json | Form::JsonLines | Form::Ids => Ok(()),
         }
     }
@@ -234,15 +234,15 @@ impl Output {
 
     /// Tells whoever reads something beside the answer, on standard error.
     pub(super) fn tell(&self, note: &str) {
-        say(&format!("{}\n", text::one_line(note)));
+        say(&format!("{}\n", escaped_text::one_line(note)));
     }
 
-    /// `text` on one line, as it may be shown here.
+    /// `escaped_text` on one line, as it may be shown here.
     pub(super) fn safe_line(&self, text: &str) -> String {
         if self.is_raw {
             text.to_owned()
         } else {
-            text::one_line(text)
+            escaped_text::one_line(text)
         }
     }
 
@@ -250,13 +250,16 @@ impl Output {
         if self.is_raw {
             text.to_owned()
         } else {
-            text::lines(text)
+            escaped_text::lines(text)
         }
     }
 
     fn cell(&self, cell: &Cell, item: &Value, tag: Option<&str>) -> String {
         let text = match cell {
-            Cell::At(pointer) => item.pointer(pointer).map(text::of).unwrap_or_default(),
+            Cell::At(pointer) => item
+                .pointer(pointer)
+                .map(escaped_text::of)
+                .unwrap_or_default(),
             Cell::Of(make) => make(item),
             Cell::Tag => tag.unwrap_or_default().to_owned(),
         };

@@ -7,12 +7,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    bodies::absolute,
-    desk::Desk,
+    cli_context::Desk,
     downloads::Place,
-    failures::Failure,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_bodies::absolute,
+    request_target::Target,
 };
 
 /// What can be shown to a browser.

@@ -4,12 +4,12 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::Value;
 
 use super::{
-    args,
-    client::Answer,
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    common_args,
+    failure::Failure,
+    http_client::Answer,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 /// What can be done with reactions.
@@ -27,7 +27,7 @@ pub(crate) enum Verb {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Reaction {
     #[command(flatten)]
-    entry: args::Entry,
+    entry: common_args::Entry,
     /// One emoji
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     emoji: String,

@@ -4,11 +4,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    args,
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    common_args,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 /// Above every entry: the server takes the room's newest instead. The largest whole number
@@ -20,7 +20,7 @@ const NEWEST: u64 = (1 << 53) - 1;
 pub(crate) enum Verb {
     /// Shows how far you have read a room
     #[command(after_help = "Example:\n  guildhall read-cursor show ops")]
-    Show(args::Room),
+    Show(common_args::Room),
     /// Marks entries as read, all of them when no number is given, or as unread again
     #[command(
         after_help = "Examples:\n  guildhall read-cursor set ops\n  guildhall read-cursor set ops --unread-from 12"
@@ -32,7 +32,7 @@ pub(crate) enum Verb {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Set {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     /// Read up to this entry; never moves back
     #[arg(long, value_name = "N", conflicts_with = "unread_from")]
     seq: Option<u64>,
@@ -70,7 +70,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     desk.output.show(&answer, &READ_CURSOR)
 }
 
-async fn target(desk: &Desk, room: &args::Room) -> Result<Target, Failure> {
+async fn target(desk: &Desk, room: &common_args::Room) -> Result<Target, Failure> {
     let room = desk.room_id(&room.room).await?;
     Ok(Target::room(&room).then("read-cursor"))
 }

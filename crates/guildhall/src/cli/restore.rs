@@ -10,7 +10,7 @@ use guildhall_wire::backups::Backup;
 use guildhall_world::data_dir::{DataDir, DataDirError};
 use serde_json::json;
 
-use super::{args::Printing, backups::LIST, failures::Failure, output::Output};
+use super::{backups::LIST, common_args::Printing, failure::Failure, output::Output};
 use crate::config::data_dir_of;
 
 /// Which backup, and of which data.

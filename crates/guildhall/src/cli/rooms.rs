@@ -4,14 +4,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch, Once, Switch},
-    bodies::{changes, given},
-    desk::{Desk, name_of, room_name},
-    events, export,
-    failures::Failure,
+    cli_context::{Desk, name_of, room_name},
+    common_args::{self, IfMatch, Once, Switch},
+    events,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
-    turns,
+    request_bodies::{changes, given},
+    request_target::Target,
+    room_export, turns,
 };
 
 /// What can be done with rooms.
@@ -22,7 +22,7 @@ pub(crate) enum Verb {
     List(List),
     /// Shows a room with its members
     #[command(after_help = "Example:\n  guildhall rooms show ops")]
-    Show(args::Room),
+    Show(common_args::Room),
     /// Makes a channel or a direct message
     #[command(
         after_help = "Examples:\n  guildhall rooms create Operations --slug ops\n  guildhall rooms create --dm --member ada"
@@ -44,20 +44,20 @@ pub(crate) enum Verb {
     Events(RoomEvents),
     /// Writes a whole room as lines of JSON, and checks that they are whole
     #[command(after_help = "Example:\n  guildhall rooms export ops --out ops.jsonl")]
-    Export(export::Ask),
+    Export(room_export::Ask),
     /// Stops every agent in a room; what they write later is not taken
     #[command(after_help = "Example:\n  guildhall rooms halt ops")]
     Halt(Halt),
     /// Lists the sessions in which the room's turns run
     #[command(after_help = "Example:\n  guildhall rooms sessions ops")]
-    Sessions(args::Room),
+    Sessions(common_args::Room),
 }
 
 /// A room whose agents shall stop.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Halt {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     #[command(flatten)]
     once: Once,
 }
@@ -110,7 +110,7 @@ pub(crate) struct Create {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Update {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     #[command(flatten)]
     change: Change,
     #[command(flatten)]
@@ -121,7 +121,7 @@ pub(crate) struct Update {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Archive {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     #[command(flatten)]
     if_match: IfMatch,
 }
@@ -179,7 +179,7 @@ enum Limit {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RoomEvents {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     #[command(flatten)]
     position: events::Position,
 }
@@ -249,7 +249,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             let id = desk.room_id(&ask.room.room).await?;
             events::follow(desk, Target::room(&id).then("events"), ask.position).await
         }
-        Verb::Export(ask) => export::run(desk, ask).await,
+        Verb::Export(ask) => room_export::run(desk, ask).await,
         Verb::Halt(ask) => turns::halt(desk, &ask.room, None, &ask.once).await,
         Verb::Sessions(room) => {
             let target = Target::room(&desk.room_id(&room.room).await?).then("sessions");
@@ -260,7 +260,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 
 async fn list(desk: &Desk, ask: &List) -> Result<(), Failure> {
     let target = Target::new("/api/rooms")
-        .query("kind", ask.kind.and_then(args::word))
+        .query("kind", ask.kind.and_then(common_args::word))
         .query("includeArchived", ask.include_archived.then_some(true));
     let answer = desk.get(&target).await?;
     desk.output.show(&answer, &LIST)
@@ -338,7 +338,7 @@ async fn archive(desk: &Desk, ask: &Archive, archived: bool) -> Result<(), Failu
 
 async fn patch(
     desk: &Desk,
-    room: &args::Room,
+    room: &common_args::Room,
     change: &Value,
     if_match: &IfMatch,
 ) -> Result<(), Failure> {

@@ -4,11 +4,11 @@ use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args,
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    common_args,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 /// What can be done with runtimes.
@@ -29,7 +29,7 @@ pub(crate) struct Check {
     #[arg(value_name = "TYPE", value_parser = NonEmptyStringValueParser::new())]
     kind: String,
     #[command(flatten)]
-    once: args::Once,
+    once: common_args::Once,
 }
 
 /// Which turns to sum up.
@@ -168,7 +168,7 @@ pub(super) async fn usage(desk: &Desk, ask: Usage) -> Result<(), Failure> {
     let target = Target::new("/api/usage")
         .query("from", ask.from)
         .query("to", ask.to)
-        .query("groupBy", ask.by.and_then(args::word));
+        .query("groupBy", ask.by.and_then(common_args::word));
     let answer = desk.get(&target).await?;
     desk.output.show(&answer, &USAGE)
 }

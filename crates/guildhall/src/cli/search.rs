@@ -4,12 +4,11 @@ use clap::{Args, builder::NonEmptyStringValueParser};
 use serde_json::Value;
 
 use super::{
-    args,
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    common_args, escaped_text,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
-    text,
+    request_target::Target,
 };
 
 /// What to look for.
@@ -46,7 +45,7 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
         Some(room) => Some(desk.room_id(room).await?),
         None => None,
     };
-    let page = args::Page {
+    let page = common_args::Page {
         limit: ask.limit,
         cursor: ask.cursor,
     };
@@ -69,7 +68,7 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
     desk.output.show_value(&page, &LIST)?;
     desk.output.note_next(&page);
     for warning in page["warnings"].as_array().into_iter().flatten() {
-        desk.output.note(&text::of(warning));
+        desk.output.note(&escaped_text::of(warning));
     }
     Ok(())
 }

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::{
     canvas::{self, Ask, Change, Document, Open, Place, Replace},
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    failure::Failure,
+    request_target::Target,
     sessions::{self, Session},
-    target::Target,
 };
 
 /// What can be done with a session's canvas.

@@ -4,11 +4,11 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    escaped_text,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
-    text,
+    request_target::Target,
 };
 
 /// Whose tasks to list.
@@ -39,5 +39,5 @@ pub(super) async fn run(desk: &Desk, ask: &Ask) -> Result<(), Failure> {
 
 fn blocked_by(task: &Value) -> String {
     let ids = task["blockedBy"].as_array().into_iter().flatten();
-    ids.map(text::of).collect::<Vec<_>>().join(", ")
+    ids.map(escaped_text::of).collect::<Vec<_>>().join(", ")
 }

@@ -6,15 +6,14 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch, Once},
-    bodies::{absolute, changes, given},
-    desk::Desk,
+    cli_context::Desk,
+    common_args::{self, IfMatch, Once},
     events::{self, Position},
-    failures::Failure,
-    input,
+    failure::Failure,
     output::{Cell, View},
-    session_canvas, session_tasks,
-    target::Target,
+    request_bodies::{absolute, changes, given},
+    request_target::Target,
+    session_canvas, session_tasks, terminal_input,
 };
 
 /// What can be done with sessions.
@@ -98,7 +97,7 @@ pub(crate) struct List {
     #[arg(long)]
     source: Option<String>,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::Page,
 }
 
 /// A new session.
@@ -182,7 +181,7 @@ pub(crate) struct Paged {
     #[command(flatten)]
     session: Session,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::Page,
 }
 
 /// A message that waits.
@@ -441,7 +440,7 @@ fn queued(message: &Queued) -> Target {
 
 fn text(argument: String) -> Result<String, Failure> {
     if argument == "-" {
-        return input::text_of("-".as_ref());
+        return terminal_input::text_of("-".as_ref());
     }
     Ok(argument)
 }

@@ -4,12 +4,12 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Map, Value};
 
 use super::{
-    args::IfMatch,
-    client::Answer,
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    common_args::IfMatch,
+    failure::Failure,
+    http_client::Answer,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 /// What can be done with settings.

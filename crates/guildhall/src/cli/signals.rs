@@ -4,18 +4,18 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::{
-    args::{self, Switch},
-    bodies::given,
-    desk::Desk,
-    failures::Failure,
-    target::Target,
+    cli_context::Desk,
+    common_args::{self, Switch},
+    failure::Failure,
+    request_bodies::given,
+    request_target::Target,
 };
 
 /// A signal.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Ask {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     /// What it tells
     #[arg(value_enum)]
     kind: Kind,
@@ -39,7 +39,7 @@ enum Kind {
 pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
     let room = desk.room_id(&ask.room.room).await?;
     let body = given(json!({
-        "kind": args::word(ask.kind),
+        "kind": common_args::word(ask.kind),
         "on": ask.on == Switch::On,
         "documentId": ask.document,
     }));

@@ -7,9 +7,9 @@ use http::Method;
 use serde_json::Value;
 
 use super::{
-    client::{Answer, Load},
-    desk::Desk,
-    failures::{Failure, code_of},
+    cli_context::Desk,
+    failure::{Failure, code_of},
+    http_client::{Answer, Load},
     output::{Cell, View},
 };
 

@@ -4,12 +4,12 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::{
-    args,
-    desk::Desk,
+    cli_context::Desk,
+    common_args,
     entries::{COLUMNS, name_authors, words},
-    failures::Failure,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 /// What can be done with threads.
@@ -17,7 +17,7 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the threads you wrote in, newest activity first
     #[command(after_help = "Example:\n  guildhall threads list")]
-    List(args::Page),
+    List(common_args::Page),
     /// Shows an entry with the replies to it, oldest first
     #[command(after_help = "Example:\n  guildhall threads show ops 12")]
     Show(Show),
@@ -27,7 +27,7 @@ pub(crate) enum Verb {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Show {
     #[command(flatten)]
-    root: args::Entry,
+    root: common_args::Entry,
     /// Only replies above this number
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,

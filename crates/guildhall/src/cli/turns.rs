@@ -4,11 +4,11 @@ use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 use serde_json::Value;
 
 use super::{
-    args::{self, Once},
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    common_args::{self, Once},
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 /// What can be done with turns.
@@ -36,7 +36,7 @@ pub(crate) enum Verb {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     /// Only those that answer this entry: its id or its number in the room
     #[arg(long, value_name = "ENTRY")]
     entry: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) struct List {
     #[arg(long, value_enum)]
     state: Option<State>,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::Page,
 }
 
 /// Where a turn stands.
@@ -80,7 +80,7 @@ enum State {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Turn {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::Room,
     /// The turn's id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     turn: String,
@@ -149,8 +149,8 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 /// Stops every turn of a room, or of one agent there.
 pub(super) async fn halt(
     desk: &Desk,
-    room: &args::Room,
-    agent: Option<&args::Author>,
+    room: &common_args::Room,
+    agent: Option<&common_args::Author>,
     once: &Once,
 ) -> Result<(), Failure> {
     let mut target = Target::room(&desk.room_id(&room.room).await?).then("halt");
@@ -175,7 +175,7 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
         .then("turns")
         .query("entryId", entry)
         .query("agentAuthorId", agent)
-        .query("state", ask.state.and_then(args::word))
+        .query("state", ask.state.and_then(common_args::word))
         .page(ask.page);
     let answer = desk.get(&target).await?;
     if !desk.output.is_for_people() {
@@ -191,7 +191,7 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn show(desk: &Desk, answer: super::client::Answer) -> Result<(), Failure> {
+async fn show(desk: &Desk, answer: super::http_client::Answer) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(&answer, &TURN);
     }

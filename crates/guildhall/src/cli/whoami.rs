@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 const WHOAMI: View = View {

@@ -6,9 +6,9 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    browser_house::{BROWSER, House},
-    browser_outside::kill,
-    browser_sites::Site,
+    browser_observation::kill,
+    browser_server::{BROWSER, House},
+    test_sites::Site,
 };
 
 #[test]

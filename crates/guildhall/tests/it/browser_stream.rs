@@ -6,9 +6,9 @@ use std::{thread, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    browser_house::House,
-    browser_outside::{Heard, Viewer, number, overheard, tab_of, text, times_said, until_some},
-    browser_sites::Site,
+    browser_observation::{Heard, Viewer, number, overheard, tab_of, text, times_said, until_some},
+    browser_server::House,
+    test_sites::Site,
 };
 
 /// A page that never looks the same for long.

@@ -6,8 +6,8 @@ use std::{fs, thread};
 use serde_json::{Value, json};
 
 use crate::{
-    bridge::{Bridge, greeting},
-    browser_shop::{Desk, Shop, bridges, call, events, reference, session, turn},
+    browser_session::{Desk, Shop, bridges, call, events, reference, session, turn},
+    stdio_relay::{Bridge, greeting},
 };
 
 const ACTING: [(&str, &str); 10] = [

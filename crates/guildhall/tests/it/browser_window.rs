@@ -9,10 +9,12 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    browser_house::{House, is_installed},
-    browser_life::listens_nowhere,
-    browser_outside::{Heard, Viewer, below, kill_group_of, seen_below, tab_of, text, until_some},
-    browser_sites::{Page, Site},
+    browser_lifecycle::listens_nowhere,
+    browser_observation::{
+        Heard, Viewer, below, kill_group_of, seen_below, tab_of, text, until_some,
+    },
+    browser_server::{House, is_installed},
+    test_sites::{Page, Site},
 };
 
 /// What a test here needs beside Chromium.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli_house::{House, Outcome};
+use crate::cli_server::{House, Outcome};
 
 const PASSWORD: &str = "correct horse battery";
 

@@ -1,6 +1,6 @@
 //! Agents and their tokens, from the terminal.
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 #[test]
 fn an_agent_is_registered_changed_and_retired() {

@@ -10,7 +10,7 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    server::{Server, ask},
+    server_process::{Server, ask},
     workspace::until,
 };
 

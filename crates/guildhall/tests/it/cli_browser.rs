@@ -1,6 +1,6 @@
 //! The local browser from the terminal.
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 /// A house whose server is told of a browser that is not there.
 fn without_browser() -> House {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 fn opened(house: &House, args: &[&str]) -> Value {
     let args: Vec<_> = ["canvas", "open", "team"]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 /// The scripted service, connected; the connection's id.
 fn connected(house: &House) -> String {

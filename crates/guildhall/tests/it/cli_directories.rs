@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 #[test]
 fn folders_of_home_are_listed_and_made() {

@@ -1,6 +1,6 @@
 //! Following what happens, from the terminal.
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 #[test]
 fn a_follower_hears_every_event_once_also_across_a_restart() {

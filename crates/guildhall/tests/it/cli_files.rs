@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 /// More than one piece of what is read and sent at once.
 fn large() -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_house::{House, digest_of};
+use crate::cli_server::{House, digest_of};
 
 const SECRET: &str = "canary-of-the-terminal";
 

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{cli_house::House, cli_terminal::AtTerminal, server::ask};
+use crate::{cli_server::House, cli_terminal::AtTerminal, server_process::ask};
 
 /// A desktop's opener that notes the addresses that it is handed, one a line.
 struct Opener {

@@ -4,7 +4,7 @@ use std::{io::Read, net::TcpListener};
 
 use serde_json::Value;
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 #[test]
 fn json_is_the_servers_answer_byte_for_byte() {

@@ -12,7 +12,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::json;
 
-use crate::{cli_house::House, server::Server};
+use crate::{cli_server::House, server_process::Server};
 
 /// A dev server as people start one.
 struct DevServer {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 #[test]
 fn a_room_is_made_filled_read_changed_and_closed() {

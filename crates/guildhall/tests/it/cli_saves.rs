@@ -3,7 +3,7 @@
 use guildhall_domain::files::digest;
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 #[test]
 fn a_file_is_given_what_comes_in_while_it_holds_what_is_expected() {

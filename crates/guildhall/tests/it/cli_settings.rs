@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 fn setting(settings: &Value, key: &str) -> Value {
     let settings = settings["settings"].as_array().unwrap().iter();

@@ -1,6 +1,6 @@
 //! Turns, from the terminal.
 
-use crate::cli_house::House;
+use crate::cli_server::House;
 
 #[test]
 fn the_ledger_is_read_and_turns_are_stopped() {

@@ -13,7 +13,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::Value;
 
-use crate::{bridge::agent, server::Server};
+use crate::{server_process::Server, stdio_relay::agent};
 
 /// The scenarios of this file.
 const RUN: [&str; 4] = [

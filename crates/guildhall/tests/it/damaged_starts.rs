@@ -13,7 +13,7 @@ use guildhall_world::{scratch::Scratch, store_state::StoreState};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::server::Server;
+use crate::server_process::Server;
 
 const PAGE: u64 = 4_096;
 /// The exit code of a server that failed.

@@ -7,10 +7,10 @@ use guildhall_testkit::until;
 use guildhall_world::{
     acp::launch,
     enclosure::{Around, Enclosure, Starter},
-    keeper::KeeperCommand,
+    process_guard::KeeperCommand,
 };
 
-use crate::enclosed::{PATIENCE, around, enclosure, keeper, open, run, shell, text};
+use crate::enclosed_scripts::{PATIENCE, around, enclosure, keeper, open, run, shell, text};
 
 const PASSING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/passing.py");
 

@@ -12,13 +12,13 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use guildhall_domain::ports::Reserved;
+use guildhall_domain::port_ranges::Reserved;
 use guildhall_testkit::{Caller, TestHall};
-use guildhall_world::{enclosure::Enclosure, reserved};
+use guildhall_world::{enclosure::Enclosure, reserved_ports};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::enclosed::{enclosure, open, own_address, run, text};
+use crate::enclosed_scripts::{enclosure, open, own_address, run, text};
 
 const ATTACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/attacks.py");
 
@@ -247,5 +247,7 @@ async fn outcomes(t: &TestHall, walls: Enclosure) -> BTreeMap<String, String> {
 /// A listener at a reserved port of every address of this computer.
 async fn listener_everywhere() -> TcpListener {
     let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-    reserved::listen(any, Reserved::default()).await.unwrap()
+    reserved_ports::listen(any, Reserved::default())
+        .await
+        .unwrap()
 }

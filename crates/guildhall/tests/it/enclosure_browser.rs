@@ -4,7 +4,7 @@
 use guildhall_world::scratch::Scratch;
 use serde_json::json;
 
-use crate::{browser_house::House, browser_outside::tab_of, server::Server};
+use crate::{browser_observation::tab_of, browser_server::House, server_process::Server};
 
 /// What a page reads at an address.
 fn read_at(house: &House, url: &str) -> String {

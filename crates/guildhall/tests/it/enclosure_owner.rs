@@ -5,13 +5,13 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use guildhall_domain::ports::Reserved;
+use guildhall_domain::port_ranges::Reserved;
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    hostile::ENCLOSED,
-    server::{Server, ask},
+    hostile_agent::ENCLOSED,
+    server_process::{Server, ask},
     workspace::Workspace,
 };
 

@@ -7,8 +7,8 @@ use guildhall_world::{
 };
 
 use crate::{
-    browser_house::is_installed,
-    enclosed::{enclosure, open, run, said_by, text},
+    browser_server::is_installed,
+    enclosed_scripts::{enclosure, open, run, said_by, text},
 };
 
 const TRACING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/tracing.py");

@@ -9,11 +9,11 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::{
-    hostile::{
+    hostile_agent::{
         BARE, ENCLOSED,
-        stage::{Stage, local_token, text},
+        attack_targets::{Stage, local_token, text},
     },
-    intruder,
+    hostile_program,
     workspace::Workspace,
 };
 
@@ -134,12 +134,12 @@ fn try_all(t: &Workspace, url: &str, signed_in: &str, allowed: &[u16]) {
     orders["signed_in"] = json!(signed_in);
     orders["requests"] = json!(requests(&operations, &stage));
     orders["shown"] = json!(SHOWN);
-    intruder::instruct(&t.folder, &orders);
+    hostile_program::instruct(&t.folder, &orders);
     let before = picture(&stage);
-    let run = json!({"command": intruder::command_to_show()});
+    let run = json!({"command": hostile_program::command_to_show()});
     t.send(&stage.own, &[&format!("#call run_command {run}")]);
     t.turn_ended(&stage.own, 1);
-    let found = intruder::found(&t.folder);
+    let found = hostile_program::found(&t.folder);
     let found = found.unwrap_or_else(|| panic!("{:#?}", t.messages(&stage.own).last()));
     assert_eq!(found.len(), operations.len() * SHOWN.len());
     let is_allowed = |one: &&Value| {

@@ -4,7 +4,7 @@
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server_process::Server;
 
 fn post(server: &Server, team: &str, text: &str) -> (u16, Value) {
     let path = format!("/api/rooms/{team}/entries");

@@ -10,7 +10,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server_process::Server;
 
 const PASSWORD: &str = "canary-of-the-password";
 

@@ -6,7 +6,7 @@ use std::{fs, path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
-use crate::server::ask_as;
+use crate::server_process::ask_as;
 use crate::workspace::{Workspace, until};
 
 const CANARY: &str = "canary-of-the-gateway";

@@ -12,7 +12,7 @@ use guildhall_testkit::{Caller, Options, TestHall};
 use guildhall_world::{
     acp::{Ended, Launch, launch},
     enclosure::Enclosure,
-    keeper::KeeperCommand,
+    process_guard::KeeperCommand,
 };
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::{cli_house::House, workspace::Workspace};
+use crate::{cli_server::House, workspace::Workspace};
 
 fn of<'a>(list: &'a Value, kind: &str) -> &'a Value {
     let mut all = list["runtimes"].as_array().unwrap().iter();

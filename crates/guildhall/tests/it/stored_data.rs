@@ -7,7 +7,7 @@ use guildhall_testkit::{decompress, unpack};
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server_process::Server;
 
 /// What the rooms of a listing are called, by their ids.
 fn rooms(listed: &Value) -> Vec<Value> {

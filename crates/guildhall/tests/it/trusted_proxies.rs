@@ -3,7 +3,7 @@
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server_process::Server;
 
 const WHOAMI: &str = "/api/auth/whoami";
 

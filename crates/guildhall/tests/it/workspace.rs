@@ -12,7 +12,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::{Server, line_of};
+use crate::server_process::{Server, line_of};
 
 /// How long an event may be waited for before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);

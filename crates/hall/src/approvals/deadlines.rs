@@ -7,7 +7,7 @@ use guildhall_domain::{Error, Moment, Result, approvals::ApprovalTrigger, limits
 use guildhall_store::{Tx, approvals};
 use tokio::time::MissedTickBehavior;
 
-use super::rows;
+use super::approval_rows;
 use crate::Hall;
 
 /// How often the chore looks. Source: contract 4.5.
@@ -39,7 +39,7 @@ impl Hall {
 fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<bool> {
     let due = approvals::expired(tx, now, limits::APPROVALS_BATCH)?;
     for approval in &due {
-        rows::step(tx, approval, ApprovalTrigger::Expire, None, "", now)?;
+        approval_rows::step(tx, approval, ApprovalTrigger::Expire, None, "", now)?;
     }
     Ok(due.len() >= limits::APPROVALS_BATCH as usize)
 }

@@ -2,35 +2,35 @@
 //! deed. Here are the list of all kinds, and what is decided on the kinds
 //! that no session asks.
 
-mod access;
+mod access_requests;
+mod approval_rows;
 mod deadlines;
-mod holds;
+mod held_requests;
 mod permits;
 #[cfg(test)]
 pub(crate) mod permits_tests;
-mod rows;
 
 use guildhall_domain::{
     Refusal, Result,
     approvals::{Approval, ApprovalTrigger, ApprovalsAsk, Requester, Sight},
     callers::{AnyCaller, Caller, Gate, OwnerDecider},
+    errors::Thing,
+    field_validation::Check,
     ids::ApprovalId,
     limits,
-    outcome::Thing,
-    text::Check,
 };
 use guildhall_store::{Rx, Seen, Tx, approvals};
 
 pub use guildhall_domain::approvals::Wanted;
 pub use permits::{Approved, Listening, Permit, Presented};
 pub(crate) use {
-    access::{Access, ask_access, settle_access},
+    access_requests::{Access, ask_access, settle_access},
+    approval_rows::{Repin, ask_again, withdraw, withdraw_about},
     deadlines::start,
-    holds::Holds,
-    rows::{Repin, ask_again, withdraw, withdraw_about},
+    held_requests::Holds,
 };
 
-use crate::{Hall, callers, repeats::Once};
+use crate::{Hall, callers, idempotency::Once};
 
 /// A page of approvals.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl Hall {
         self.decide(by, once, move |tx, by| {
             let approval = existing(tx, id)?;
             approval.may_be_granted(&digest, now)?;
-            rows::step(
+            approval_rows::step(
                 tx,
                 &approval,
                 ApprovalTrigger::Grant,
@@ -139,7 +139,7 @@ impl Hall {
             let approval = existing(tx, id)?;
             approval.must_be_pending(now)?;
             let trigger = ApprovalTrigger::Deny;
-            rows::step(tx, &approval, trigger, Some(by.author), &reason, now)?;
+            approval_rows::step(tx, &approval, trigger, Some(by.author), &reason, now)?;
             existing(tx, id)
         })
         .await
@@ -171,7 +171,7 @@ impl Hall {
                     }
                     found.approval.must_be_pending(now)?;
                     let trigger = ApprovalTrigger::Withdraw;
-                    rows::step(tx, &found.approval, trigger, Some(by.author), "", now)?;
+                    approval_rows::step(tx, &found.approval, trigger, Some(by.author), "", now)?;
                     existing(tx, id)
                 })
             })

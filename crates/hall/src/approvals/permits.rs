@@ -18,14 +18,14 @@ use guildhall_store::{
 };
 use guildhall_world::{
     digests::{Action, Digests},
-    tokens,
+    secret_tokens,
 };
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
 
-use super::rows;
+use super::approval_rows;
 use crate::{Hall, callers};
 
 /// What a gated request brings along; without `Debug`, because a token is never logged.
@@ -187,7 +187,7 @@ impl Permit {
                 let approval = super::existing(tx, id)?;
                 approval.may_be_used(now)?;
                 let trigger = ApprovalTrigger::Spend;
-                rows::step(tx, &approval, trigger, Some(by.author), "", now)
+                approval_rows::step(tx, &approval, trigger, Some(by.author), "", now)
             }
         }
     }
@@ -248,7 +248,7 @@ fn judge(
             let id = Hall::new_id(ApprovalId::from_bytes);
             let token = digests.approval_token(id)?;
             let new = asked(id, (requester, &token), by, wanted, digest, now);
-            let approval = rows::open(tx, &new, Some(by.author), now)?;
+            let approval = approval_rows::open(tx, &new, Some(by.author), now)?;
             Judged::Wait(answer(approval, reason)?)
         }
     })
@@ -259,7 +259,7 @@ fn presentation(tx: &Tx<'_>, requester: Requester, token: Option<&str>) -> Resul
         return Ok(Presentation::None);
     };
     // Looked up by its digest, so that time tells nothing of the token.
-    let found = approvals::of_token(tx, requester, &tokens::digest(token))?;
+    let found = approvals::of_token(tx, requester, &secret_tokens::digest(token))?;
     Ok(found.map_or(Presentation::Unknown, |found| {
         Presentation::Of(Box::new(found))
     }))
@@ -278,7 +278,7 @@ fn asked(
         kind: ApprovalKind::Capability,
         capability: wanted.capability,
         requested_by: by.author,
-        requester: Some((requester, tokens::digest(token.reveal()))),
+        requester: Some((requester, secret_tokens::digest(token.reveal()))),
         agent_id: wanted.agent_id,
         session_id: wanted.session_id,
         digest,

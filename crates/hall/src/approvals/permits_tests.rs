@@ -1,6 +1,6 @@
 //! Permits over a real store: asking, holding, deciding, spending, across restarts.
 
-pub(crate) mod stage;
+pub(crate) mod hall_with_agent;
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use guildhall_domain::{
 };
 use serde_json::{Value, json};
 
-use super::{Listening, Permit, Presented, Wanted, rows};
-use crate::repeats::Once;
-use stage::{Stage, approved, begin, owner, refusal, required, wanted};
+use super::{Listening, Permit, Presented, Wanted, approval_rows};
+use crate::idempotency::Once;
+use hall_with_agent::{Stage, approved, begin, owner, refusal, required, wanted};
 
 #[tokio::test]
 async fn what_is_to_run_here_waits_for_a_card_whoever_asks_and_what_ends_does_not() {
@@ -442,7 +442,7 @@ async fn a_repin_is_asked_by_the_house_and_used_as_it_is_granted() {
     let ask = |digest: char| {
         let (agent_id, now, hall) = (t.id(), t.clock.now(), t.hall.clone());
         async move {
-            let repin = rows::Repin {
+            let repin = approval_rows::Repin {
                 agent_id,
                 digest: digest.to_string().repeat(64),
                 summary: "files changed".to_owned(),
@@ -450,7 +450,7 @@ async fn a_repin_is_asked_by_the_house_and_used_as_it_is_granted() {
                 why: Vec::new(),
             };
             hall.store()
-                .write(move |tx| rows::ask_again(tx, repin, now))
+                .write(move |tx| approval_rows::ask_again(tx, repin, now))
                 .await
                 .unwrap()
         }
@@ -481,7 +481,7 @@ async fn a_repin_is_asked_by_the_house_and_used_as_it_is_granted() {
         let withdraw = t
             .hall
             .store()
-            .write(move |tx| rows::withdraw(tx, changed, None, now));
+            .write(move |tx| approval_rows::withdraw(tx, changed, None, now));
         withdraw.await.unwrap();
         assert_eq!(t.told_since(before).await, expected, "what is over stays");
     }

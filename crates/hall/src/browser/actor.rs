@@ -6,11 +6,11 @@
 //! [`limits::BROWSER_STATE_COALESCE_MS`] and at once for who is answered. It is reserved ahead in
 //! the store, so that a page that changes all the time is no write each time.
 
-mod answering;
-mod hearing;
-mod living;
-mod turns;
-mod typists;
+mod agent_turns;
+mod chromium_events;
+mod input_handling;
+mod process_lifecycle;
+mod request_handling;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -41,13 +41,13 @@ use tokio::{
 
 use super::{
     LocalBrowser,
-    agents::Acting,
-    asks::Ask,
-    cinema::{Cinema, ViewerId},
-    film::Film,
+    actor_requests::Ask,
+    agent_access::Acting,
+    input_queue::Typing,
     jobs::{self, Done},
-    starting::{self, Begun},
-    typing::Typing,
+    launch::{self, Begun},
+    screencast::{Cinema, ViewerId},
+    screencast_capture::Film,
 };
 use crate::Hall;
 
@@ -349,7 +349,7 @@ impl Actor {
             }
             // Nothing can be fetched yet, whether or not it might be.
             Effect::Prepare { download: _ } => {
-                self.beginning = Some(starting::prepare(self.hall.clone()).boxed());
+                self.beginning = Some(launch::prepare(self.hall.clone()).boxed());
             }
             Effect::StopPreparing => self.beginning = None,
             Effect::Close => {

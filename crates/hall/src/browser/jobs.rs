@@ -6,7 +6,7 @@ use guildhall_domain::{
 };
 use guildhall_world::chromium::{BrowserError, Chromium, Frame};
 
-use super::{cinema::ViewAsk, film::Change, typing::Waits};
+use super::{input_queue::Waits, screencast::ViewAsk, screencast_capture::Change};
 
 /// What came of a job.
 pub(super) enum Done {

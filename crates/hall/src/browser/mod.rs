@@ -5,26 +5,26 @@
 //! `domain::browser`, Chromium itself `world::chromium`. Source: contract chapter 7.
 
 mod actor;
-mod agents;
-mod asks;
-mod cinema;
-mod driving;
-mod film;
+mod actor_requests;
+mod agent_access;
+mod agent_tools;
+mod input_queue;
 mod jobs;
-mod starting;
-mod tools;
-mod typing;
+mod launch;
+mod screencast;
+mod screencast_capture;
+mod tab_control;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
-    browser::{Address, CloseReason, Mode, State, Status, UnshareReason, told},
+    browser::{Address, CloseReason, Mode, State, Status, UnshareReason, event_payloads},
     callers::OwnerHere,
+    errors::Thing,
     events::Event,
     ids::{SessionId, TabId},
     limits,
-    outcome::Thing,
     sessions::SessionState,
     settings::BROWSER_ENABLED,
 };
@@ -39,13 +39,13 @@ use tokio::{
     time::timeout,
 };
 
-pub use cinema::{Picture, Said};
-pub use driving::{Typist, Viewer};
 /// A way along a tab's history.
 pub use guildhall_world::chromium::Way;
+pub use screencast::{Picture, Said};
+pub use tab_control::{Typist, Viewer};
 
 use crate::Hall;
-use asks::{Ask, Deed};
+use actor_requests::{Ask, Deed};
 
 /// Asks that wait for the actor; one more is refused as overload.
 const ASKS_MAX: usize = 256;
@@ -80,9 +80,9 @@ pub(crate) struct Browser {
     how: LocalBrowser,
     asks: mpsc::Sender<Ask>,
     /// Viewers that leave: at most as many as there are, so it needs no bound.
-    leaves: mpsc::UnboundedSender<cinema::ViewerId>,
+    leaves: mpsc::UnboundedSender<screencast::ViewerId>,
     state: watch::Receiver<Arc<State>>,
-    listed: tools::Listed,
+    listed: agent_tools::Listed,
 }
 
 impl Browser {
@@ -102,7 +102,7 @@ impl Browser {
             asks,
             leaves,
             state,
-            listed: tools::Listed::default(),
+            listed: agent_tools::Listed::default(),
         };
         (browser, beginning)
     }
@@ -144,14 +144,14 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Kept> {
     let kept = rows::kept(tx)?;
     if let Some(connection_id) = kept.connection {
         let reason = CloseReason::Shutdown;
-        let closed = told::Closed {
+        let closed = event_payloads::Closed {
             connection_id,
             reason,
         };
         tx.append(now, None, &Event::BrowserClosed(closed))?;
     }
     if let Some((session_id, connection_id)) = kept.shared {
-        let unshared = told::Unshared {
+        let unshared = event_payloads::Unshared {
             session_id,
             connection_id,
             reason: UnshareReason::Restart,

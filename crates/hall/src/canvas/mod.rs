@@ -1,7 +1,7 @@
 //! Canvas: opening, changing, closing and editing the documents of a room or session.
 
-mod locks;
-mod reloading;
+mod edit_locks;
+mod reload;
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use guildhall_domain::{
         self as rules, CanvasChange, CanvasDocument, CanvasScope, ClosedReason, Content,
         DocumentPatch, NewDocument, Source, TreeKind,
     },
+    errors::Thing,
     events::Event,
-    files::{Identity, documents::Binding},
+    files::{Identity, document_saves::Binding},
     ids::{AuthorId, DocumentId, EntryId, RoomId},
     limits,
-    outcome::Thing,
     revisions::Precondition,
 };
 use guildhall_store::{
@@ -27,10 +27,10 @@ use guildhall_store::{
 };
 use guildhall_world::git;
 
-pub(crate) use locks::{end_edits_of, start};
-pub use reloading::Reloaded;
+pub(crate) use edit_locks::{end_edits_of, start};
+pub use reload::Reloaded;
 
-use crate::{Hall, files::Locked, repeats::Once, sight, turns};
+use crate::{Hall, files::Locked, idempotency::Once, turns, visibility};
 
 /// The document an ask led to, and whether the ask made it.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                sight::canvas(db, &by, scope)?;
+                visibility::canvas(db, &by, scope)?;
                 canvas::list(db, scope, now)
             })
             .await
@@ -84,7 +84,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                sight::canvas(db, &by, scope)?;
+                visibility::canvas(db, &by, scope)?;
                 Ok(existing(db, scope, id, now)?.document)
             })
             .await
@@ -108,7 +108,7 @@ impl Hall {
     ) -> Result<Opened> {
         ask.content.check()?;
         let (by, now) = (*by.caller(), self.now());
-        let may = move |db: &Rx<'_>| Ok(sight::canvas(db, &by, scope)?.writable()?);
+        let may = move |db: &Rx<'_>| Ok(visibility::canvas(db, &by, scope)?.writable()?);
         let NewDocument { content, pinned } = ask;
         // A repeat is answered as before, whatever became of the file.
         let located = self.located(by, content, may).await;
@@ -248,7 +248,7 @@ impl Hall {
                             rev: kept.document.rev,
                         });
                     }
-                    let sight = sight::room(tx, &by, room)?;
+                    let sight = visibility::room(tx, &by, room)?;
                     let post = NewPost {
                         id: root,
                         room,
@@ -296,7 +296,7 @@ impl Hall {
                 may(db)?;
                 let author = authors::by_id(db, by.author)?;
                 let name = author.map(|author| author.display_name).unwrap_or_default();
-                Ok((sight::reach(db, &by)?, name))
+                Ok((visibility::reach(db, &by)?, name))
             })
             .await?;
         let (reach, name) = opener.value;
@@ -380,7 +380,7 @@ fn writable(
     id: DocumentId,
     now: Moment,
 ) -> Result<Kept> {
-    let sight = sight::canvas(db, by, scope)?;
+    let sight = visibility::canvas(db, by, scope)?;
     let kept = existing(db, scope, id, now)?;
     sight.writable()?;
     Ok(kept)

@@ -11,8 +11,8 @@ use guildhall_domain::{
     callers::Caller,
     cloud::{
         Refused,
-        addresses::CloudUrl,
         link::{Aim, Answer, Code, Happening, Heard, Link},
+        urls::CloudUrl,
     },
     device_grant,
     limits::cloud::{
@@ -21,14 +21,14 @@ use guildhall_domain::{
     },
 };
 use guildhall_world::{
-    cloud::{Key, Service, Unanswered},
-    users,
+    cloud_client::{Key, Service, Unanswered},
+    os_users,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Ask,
-    moving::{Moved, With, device_of, key_of},
+    transitions::{Moved, With, device_of, key_of},
 };
 use crate::Hall;
 
@@ -160,7 +160,7 @@ impl Actor {
         }
         let service = self.hall.cloud_service(&self.url).await?;
         let begun = service
-            .begin(&users::computer_name(), self.hall.now())
+            .begin(&os_users::computer_name(), self.hall.now())
             .await;
         let (code, pace, device) = begun.map_err(|why| match why {
             Unanswered::Unreachable => Refused::Unreachable,
@@ -241,7 +241,7 @@ impl Actor {
             return self.beaten((number, Heard::NotTaken)).await;
         };
         let service = self.hall.cloud_service(&self.url).await?;
-        let name = users::computer_name();
+        let name = os_users::computer_name();
         self.beating = Some(async move { (number, service.heartbeat(&key, &name).await) }.boxed());
         Ok(())
     }

@@ -8,15 +8,15 @@ use guildhall_domain::{
     cloud::{
         Refused,
         billing::{Billing, BillingPage, NOT_CONFIGURED, NOT_LINKED, UNREACHABLE, UNUSABLE},
+        event_payloads::{BillingOpened, BillingOutcome},
         offers::Offers,
-        told::{BillingOpened, BillingOutcome},
     },
     events::Event,
 };
-use guildhall_world::cloud::{Key, Page, Service, Unanswered};
+use guildhall_world::cloud_client::{Key, Page, Service, Unanswered};
 use serde_json::{Map, Value};
 
-use super::{Ask, moving::key_of};
+use super::{Ask, transitions::key_of};
 use crate::Hall;
 
 /// What the service sells; `None` where nothing is to be had.
@@ -50,7 +50,7 @@ impl Hall {
     /// # Errors
     /// Faults, and `Overloaded`: what the service refuses is an answer.
     ///
-    /// Source: spec, `POST /api/cloud/billing/{page}`; contract 5.11.
+    /// Source: spec, `POST /api/cloud_client/billing/{page}`; contract 5.11.
     pub async fn open_billing(
         &self,
         by: &OwnerInteractive,

@@ -1,12 +1,12 @@
 //! The link to a cloud service: optional, and where none is configured nothing is ever sent.
 //!
-//! One actor owns the link, see `cloud::actor`: what changes it is asked there, what reads it reads
-//! the store. The rules are `domain::cloud::link`, the packets `world::cloud`.
+//! One actor owns the link, see `cloud_client::actor`: what changes it is asked there, what reads it reads
+//! the store. The rules are `domain::cloud_client::link`, the packets `world::cloud_client`.
 //! Source: contract 5.9 and 5.10.
 
 mod actor;
 mod billing;
-mod moving;
+mod transitions;
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use guildhall_domain::{
     callers::{Caller, Gate, Human, OwnerInteractive},
     cloud::{
         Refused,
-        addresses::CloudUrl,
         link::{Code, Link},
+        urls::CloudUrl,
     },
     limits::cloud::CLOUD_CHECK_WAIT_S,
 };
 use guildhall_store::cloud as rows;
-use guildhall_world::cloud::{Key, Service};
+use guildhall_world::cloud_client::{Key, Service};
 use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
@@ -113,7 +113,7 @@ impl Hall {
     /// # Errors
     /// Faults, and `Overloaded`.
     ///
-    /// Source: spec, `POST /api/cloud/link/cancel`; contract 5.10.
+    /// Source: spec, `POST /api/cloud_client/link/cancel`; contract 5.10.
     pub async fn cancel_cloud_link(&self, by: &OwnerInteractive) -> Result<LinkSeen> {
         let caller = *by.caller();
         let cancelled = self.ask_cloud(|reply| Ask::Cancel(caller, reply)).await;

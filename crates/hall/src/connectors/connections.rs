@@ -15,16 +15,16 @@ use guildhall_store::{
     Rx, Seen, Tx,
     connectors::{
         connections::{self as rows, Kept},
-        grants, overrides,
+        grants, session_connections,
     },
 };
 
 use super::{
-    flows,
-    moving::Doing,
+    auth_flows,
+    flow_transitions::Doing,
     reviews,
     secrets::{Account, Credentials},
-    targets,
+    toolkit_targets,
 };
 use crate::{Hall, callers};
 
@@ -47,13 +47,13 @@ impl Hall {
     pub async fn connections(&self, _by: &Owner) -> Result<Seen<Vec<ConnectionSeen>>> {
         self.store()
             .read(|db| {
-                let availability = targets::availability(db)?;
+                let availability = toolkit_targets::availability(db)?;
                 let counts = grants::counts(db)?;
                 let all = rows::all(db)?.into_iter();
                 let seen = all.map(|connection| {
                     let why = match availability.get(&connection.provider_id) {
                         Some(why) => why.as_deref(),
-                        None => Some(targets::GONE),
+                        None => Some(toolkit_targets::GONE),
                     };
                     let readiness = Readiness::of(&connection, why);
                     ConnectionSeen {
@@ -181,7 +181,7 @@ impl Hall {
                     (kept.credentials, kept.credentials_end) = (None, None);
                     write(tx, &kept, doing)?;
                     reviews::take_away(tx, id, doing)?;
-                    flows::end_of(tx, id, doing)?;
+                    auth_flows::end_of(tx, id, doing)?;
                     Ok((seen(tx, kept)?, credentials))
                 })
                 .await?;
@@ -236,8 +236,8 @@ impl Hall {
                 if kept.connection.lifecycle != Lifecycle::Disconnected {
                     return Err(Refused::NotDisconnected.into());
                 }
-                flows::end_of(tx, id, (Some(by.author), now))?;
-                overrides::drop_of(tx, id)?;
+                auth_flows::end_of(tx, id, (Some(by.author), now))?;
+                session_connections::drop_of(tx, id)?;
                 rows::remove(tx, id)
             })
             .await
@@ -261,7 +261,7 @@ pub(super) fn write(tx: &mut Tx<'_>, kept: &Kept, doing: Doing) -> Result<()> {
 }
 
 fn tell(tx: &mut Tx<'_>, connection: &Connection, (actor, now): Doing) -> Result<()> {
-    let unavailable = targets::why_unavailable(tx, connection.provider_id)?;
+    let unavailable = toolkit_targets::why_unavailable(tx, connection.provider_id)?;
     let agents = grants::holders(tx, connection.id)?;
     let told = connection.told(unavailable.as_deref(), agents);
     tx.append(now, actor, &Event::ConnectorConnectionChanged(told))?;
@@ -270,7 +270,7 @@ fn tell(tx: &mut Tx<'_>, connection: &Connection, (actor, now): Doing) -> Result
 
 fn seen(db: &Rx<'_>, kept: Kept) -> Result<ConnectionSeen> {
     let connection = kept.connection;
-    let unavailable = targets::why_unavailable(db, connection.provider_id)?;
+    let unavailable = toolkit_targets::why_unavailable(db, connection.provider_id)?;
     let readiness = Readiness::of(&connection, unavailable.as_deref());
     Ok(ConnectionSeen {
         grant_count: grants::count_of(db, connection.id)?,

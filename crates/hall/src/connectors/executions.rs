@@ -1,5 +1,5 @@
 //! Executions: what is checked before an operation is sent, in which order, and whose word it
-//! needs. Sending it is [`super::running`]. Source: contract 5.6.
+//! needs. Sending it is [`super::execution_attempts`]. Source: contract 5.6.
 
 use guildhall_domain::{
     Error, Refusal, Result,
@@ -9,25 +9,25 @@ use guildhall_domain::{
     connectors::{
         Refused,
         classification::Classification,
-        executions::{Ask, Authority, Facts, card, fitting, within_bounds},
+        event_payloads::Surface,
+        executions::{Ask, Authority, Facts, approval_card, fitting, within_bounds},
         results::Executed,
-        told::Surface,
     },
+    idempotency::Claim,
     ids::SessionId,
-    repeats::Claim,
 };
 use guildhall_store::{Rx, connectors::executions as rows};
-use guildhall_world::connectors::arguments::problems;
+use guildhall_world::connectors::argument_validation::problems;
 use serde_json::{Value, json};
 
 use super::{
-    facts::{self, Sessions},
-    running::Run,
+    authorization::{self, Sessions},
+    execution_attempts::Run,
 };
 use crate::{
     Hall,
     approvals::Presented,
-    repeats::{IDEMPOTENCY_TTL_S, Once},
+    idempotency::{IDEMPOTENCY_TTL_S, Once},
 };
 
 /// What is asked to be run, and where.
@@ -179,13 +179,13 @@ fn before(
 
 /// Everything that can be refused without asking a person.
 fn look(db: &Rx<'_>, by: &Caller, ask: &Ask, class: Option<Classification>) -> Result<Found> {
-    let agent = facts::registered(db, ask.agent_id)?;
-    let session = facts::session_of(db, by)?;
+    let agent = authorization::registered(db, ask.agent_id)?;
+    let session = authorization::session_of(db, by)?;
     let sessions = match by.agent() {
         Some(_) => Sessions::Of(session),
         None => Sessions::None,
     };
-    let facts = facts::of(db, ask, sessions)?;
+    let facts = authorization::of(db, ask, sessions)?;
     let is_of_tool = class.is_none_or(|class| class == facts.revision.identity.classification);
     if !is_of_tool {
         return Err(Refused::ClassMismatch.into());
@@ -213,8 +213,8 @@ fn wanted(found: &Found, ask: &Ask) -> Wanted {
         capability: Capability::ConnectorsExecute,
         agent_id: Some(agent.id),
         session_id: *session,
-        summary: card::summary(agent, facts),
-        card: card::of(agent, facts, &ask.arguments),
+        summary: approval_card::summary(agent, facts),
+        card: approval_card::of(agent, facts, &ask.arguments),
         why: vec![
             "The operation destroys, or nobody says what it does.".to_owned(),
             "Programs and agents need a person's word for it.".to_owned(),

@@ -8,16 +8,16 @@ use guildhall_domain::{
     callers::{Caller, Gate, Owner, OwnerInteractive},
     connectors::{
         Refused,
+        event_payloads::ProviderChanged,
         providers::{Provider, ProviderChange, ProviderType},
-        rehearsal,
-        told::ProviderChanged,
+        scripted_toolkit,
         toolkits::Toolkit,
     },
+    errors::Invalid,
     events::Event,
+    field_validation::Check,
     ids::{AuthorId, ProviderId},
     limits::connectors as limits,
-    outcome::Invalid,
-    text::Check,
 };
 use guildhall_store::{
     Rx, Seen, Tx,
@@ -26,7 +26,7 @@ use guildhall_store::{
 use guildhall_world::seal::Seal;
 
 use super::toolkits;
-use crate::{Hall, callers, repeats::Once};
+use crate::{Hall, callers, idempotency::Once};
 
 /// An instance with its toolkits.
 #[derive(Clone, Debug)]
@@ -192,19 +192,19 @@ pub(crate) fn found(tx: &mut Tx<'_>, seal: &Seal, now: Moment) -> Result<()> {
 }
 
 fn add_rehearsal(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
-    let Some(toolkit) = rehearsal::toolkit() else {
+    let Some(toolkit) = scripted_toolkit::toolkit() else {
         return Ok(());
     };
     let provider = Provider {
         id: Hall::new_id(ProviderId::from_bytes),
         provider_type: ProviderType::Rehearsal,
-        label: rehearsal::LABEL.to_owned(),
+        label: scripted_toolkit::LABEL.to_owned(),
         unavailable: None,
         generation: 1,
         created_at: now,
         updated_at: now,
     };
-    let listed = rehearsal::operations().operations;
+    let listed = scripted_toolkit::operations().operations;
     rows::insert(tx, &provider)?;
     toolkit_rows::put(tx, provider.id, &toolkit, &toolkits::words(&listed))?;
     // No event: whoever could hear of it reads the instances when they first look.

@@ -10,23 +10,23 @@ use guildhall_domain::{
     connectors::{
         Refused,
         connections::{Connection, Lifecycle, Readiness},
+        event_payloads::GrantsChanged,
+        operation_revisions::{Identity, Revision},
         reviews::{Grant, Review, Selection},
-        revisions::{Identity, Revision},
-        told::GrantsChanged,
     },
+    errors::Thing,
     events::Event,
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId, ReviewId, SessionId},
     limits::connectors::CONNECTOR_REVIEW_TTL_S,
-    outcome::Thing,
 };
 use guildhall_store::{
     Rx, Seen, Tx, agents,
-    connectors::{grants, operations, overrides, reviews, revisions},
+    connectors::{grants, operation_revisions, operations, reviews, session_connections},
     sessions,
 };
 
-use super::{facts, moving::Doing};
-use crate::{Hall, approvals, callers, repeats::Once};
+use super::{authorization, flow_transitions::Doing};
+use crate::{Hall, approvals, callers, idempotency::Once};
 
 /// Seconds a review stays after its time, so that who comes too late is told so: a day.
 const KEPT_S: i64 = 24 * 3_600;
@@ -200,7 +200,7 @@ impl Hall {
         let _ = by;
         self.store()
             .read(move |db| {
-                facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
+                authorization::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
                 Ok(Granted::of(grants::of_connection(db, id)?))
             })
             .await
@@ -225,8 +225,8 @@ impl Hall {
             .write(move |tx| {
                 callers::require(tx, &caller, now)?;
                 sessions::agent(tx, session)?.ok_or(Refusal::NotFound(Thing::Session))?;
-                facts::connection(tx, connection)?.ok_or(Refused::ConnectionNotFound)?;
-                overrides::set(tx, session, connection, on)?;
+                authorization::connection(tx, connection)?.ok_or(Refused::ConnectionNotFound)?;
+                session_connections::set(tx, session, connection, on)?;
                 let holders = grants::holders(tx, connection)?;
                 tell(tx, connection, holders, (Some(caller.author), now))
             })
@@ -242,7 +242,7 @@ fn open_connection(
     Connection,
     guildhall_domain::connectors::providers::Provider,
 )> {
-    let found = facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
+    let found = authorization::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
     if found.0.lifecycle == Lifecycle::Disconnected {
         return Err(Refused::Disconnected.into());
     }
@@ -256,7 +256,7 @@ fn shown(tx: &mut Tx<'_>, connection: &Connection, now: Moment) -> Result<Vec<Re
     let Some(first) = listed.first() else {
         return Err(Refused::OperationsUnsupported.into());
     };
-    let known = revisions::of_version(tx, provider, toolkit, &first.toolkit_version)?;
+    let known = operation_revisions::of_version(tx, provider, toolkit, &first.toolkit_version)?;
     let known = known
         .into_iter()
         .map(|revision| (revision.identity.clone(), revision));
@@ -287,7 +287,7 @@ fn shown(tx: &mut Tx<'_>, connection: &Connection, now: Moment) -> Result<Vec<Re
             input_schema: operation.input_schema,
             discovered_at: now,
         };
-        revisions::add(tx, &revision)?;
+        operation_revisions::add(tx, &revision)?;
         shown.push(revision);
     }
     Ok(shown)

@@ -13,7 +13,7 @@ use guildhall_world::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::oauth_landing::Opened;
+use crate::oauth_callback::Opened;
 
 /// An account that is signed in.
 #[derive(Clone, Serialize, Deserialize)]

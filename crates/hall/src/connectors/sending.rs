@@ -10,16 +10,16 @@ use guildhall_domain::{
         connections::{Readiness, ReadinessState},
         executions::Ask,
         operations::Operation,
-        sent::Sent,
+        send_result::Sent,
         toolkits::Toolkit,
     },
     ids::{ConnectorConnectionId, LogicalOperationId},
 };
-use guildhall_store::connectors::{operations, revisions, toolkits};
+use guildhall_store::connectors::{operation_revisions, operations, toolkits};
 use guildhall_world::connectors::{Credentials, Sending as OnItsWay};
 use serde_json::{Map, Value};
 
-use super::facts;
+use super::authorization;
 use crate::Hall;
 
 /// What an attempt is sent with.
@@ -40,8 +40,9 @@ impl Hall {
         let credentials = self.connector_credentials(id).await?;
         let found = self.store().read(move |db| {
             let (connection, provider) =
-                facts::connection(db, id)?.ok_or(Refused::TargetNotFound)?;
-            let revision = revisions::by_id(db, revision)?.ok_or(Refused::TargetNotFound)?;
+                authorization::connection(db, id)?.ok_or(Refused::TargetNotFound)?;
+            let revision =
+                operation_revisions::by_id(db, revision)?.ok_or(Refused::TargetNotFound)?;
             let (provider_id, toolkit) = (connection.provider_id, &connection.toolkit);
             let slug = &revision.identity.operation_slug;
             let operation = operations::find(db, provider_id, toolkit, slug)?;
@@ -104,7 +105,8 @@ impl Hall {
     /// [`Refused::ToolkitUnreachable`].
     pub(super) async fn list_anew(&self, id: ConnectorConnectionId) -> Result<()> {
         let found = self.store().read(move |db| {
-            let (connection, _) = facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
+            let (connection, _) =
+                authorization::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
             Ok((connection.provider_id, connection.toolkit))
         });
         let (provider, toolkit) = found.await?.value;

@@ -9,17 +9,17 @@ use guildhall_domain::{
     connectors::{
         Refused,
         catalog::folded,
+        mcp_operations,
         operations::{Listed, Operation},
         providers::{Provider, ProviderChange, ProviderType},
-        refused::Problem,
-        toolkit_bodies::ToolkitAsk,
+        refusals::Problem,
+        toolkit_requests::ToolkitAsk,
         toolkits::{Auth, Slug, Toolkit},
-        tools,
     },
+    field_validation::Check,
     ids::ProviderId,
     limits::connectors as limits,
     mcp_tools,
-    text::Check,
 };
 use guildhall_store::{
     Rx, Tx,
@@ -32,8 +32,8 @@ use guildhall_world::{
 use url::Url;
 
 use super::{
+    cancellable_blocking,
     providers::{changeable, existing, raise},
-    stoppable,
 };
 use crate::{Hall, callers};
 
@@ -174,7 +174,7 @@ impl Hall {
             Unlisted::SignInNeeded | Unlisted::Unreachable(_) => Refused::ToolkitUnreachable,
         })?;
         let version = mcp_tools::digest(&listed)?;
-        let listed = tools::operations(&listed);
+        let listed = mcp_operations::operations(&listed);
         let (now, seal) = (self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
@@ -220,7 +220,7 @@ impl Hall {
         // A long document takes a while, in which others are answered.
         let stopping = self.tasks().stopping();
         let read = move |stop: &AtomicBool| ask.with_document(&document, stop);
-        Ok(stoppable::run(stopping, read).await??)
+        Ok(cancellable_blocking::run(stopping, read).await??)
     }
 
     async fn with_tools(&self, ask: ToolkitAsk) -> Result<(Toolkit, Vec<Operation>)> {
@@ -230,7 +230,7 @@ impl Hall {
         let (asked, _) = ask.clone().with_tools(none().0, String::new(), false)?;
         let listed = services.tools(&asked, &Credentials::None, LIST_WAIT).await;
         let (listed, tools, is_complete) = match listed {
-            Ok(tools) => (tools::operations(&tools), tools, true),
+            Ok(tools) => (mcp_operations::operations(&tools), tools, true),
             // What it can do is listed when somebody has signed in.
             Err(Unlisted::SignInNeeded) if wants_sign_in => {
                 let (listed, tools) = none();

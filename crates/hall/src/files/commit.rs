@@ -6,7 +6,7 @@ use guildhall_domain::{
     events::Event,
     files::{
         Effect, Identity, LastSave,
-        documents::{Completion, Receipt, ReceiptStatus},
+        document_saves::{Completion, Receipt, ReceiptStatus},
         recovery::Meant,
     },
 };
@@ -15,7 +15,7 @@ use guildhall_store::{
     files::{self, Intent},
 };
 
-use super::saving::{DocumentSave, Saved};
+use super::save::{DocumentSave, Saved};
 
 /// A save whose effect is on the disk.
 pub(super) struct Done {

@@ -5,13 +5,13 @@ use std::{os::fd::AsFd, path::Path};
 
 use guildhall_domain::{
     Error, Fault, Refusal, Result,
+    errors::{FaultKind, Thing},
     files::Identity,
-    outcome::{FaultKind, Thing},
 };
 use guildhall_store::files::{self, Intent};
 use guildhall_world::{
-    confined::{Confined, Reach},
-    saving::{self, Journals, Mark, Place, Settled},
+    confined_fs::{Confined, Reach},
+    file_saving::{self, Journals, Mark, Place, Settled},
 };
 
 use super::commit::{Done, write_down};
@@ -134,7 +134,7 @@ fn settle_on_disk(
         name,
     };
     let mark = Mark::kept(intent.mark.clone());
-    let settled = saving::settle(place, &mark, &intent.meant, journals);
+    let settled = file_saving::settle(place, &mark, &intent.meant, journals);
     let settled = settled
         .map_err(|error| Fault::new(FaultKind::FileSave, "settling an interrupted save", error))?;
     Ok(Some(settled))

@@ -12,7 +12,7 @@ use guildhall_domain::{
 use guildhall_store::{Tx, interactions as ask_rows};
 use tokio::time::MissedTickBehavior;
 
-use super::asking;
+use super::lifecycle;
 use crate::{Hall, sessions};
 
 /// How often the chore looks while something has a deadline; it does not sleep until then,
@@ -53,7 +53,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 end_due(tx, now)?;
-                asking::detach_every(tx, now)
+                lifecycle::detach_every(tx, now)
             })
             .await
     }
@@ -63,11 +63,11 @@ impl Hall {
 fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<Standing>> {
     let mut expired = ask_rows::expired(tx, now)?;
     for row in &mut expired {
-        asking::step(tx, row, Trigger::Expire, None, now)?;
+        lifecycle::step(tx, row, Trigger::Expire, None, now)?;
         sessions::recount(tx, row.session_id, None, now)?;
     }
     for mut row in ask_rows::lapsed(tx, now)? {
-        asking::step(tx, &mut row, Trigger::Expire, None, now)?;
+        lifecycle::step(tx, &mut row, Trigger::Expire, None, now)?;
     }
     for whole in ask_rows::to_park(tx, now)? {
         let (mut standing, card) = (whole.standing, whole.card);

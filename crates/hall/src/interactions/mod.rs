@@ -2,20 +2,20 @@
 //! Each decision is one transaction, compared and set with its event; the agent is told after
 //! the commit, by whoever waits for the ask.
 
-mod asking;
 mod deadlines;
-mod waiting;
+mod lifecycle;
+mod response_waiters;
 
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Decider, Gate},
+    errors::Thing,
     events::Event,
     ids::{ApprovalId, AuthorId, MessageId, SessionId},
     interactions::{
         self as rules, Answer, ApprovalState, Approve, Asked, Batch, Card, Decision, Deny,
         Interaction, Listed, Standing, SubmitAnswers, Trigger,
     },
-    outcome::Thing,
     sessions::Session,
     transcript::ToolCall,
     turns::Turn,
@@ -26,19 +26,19 @@ use guildhall_store::{
 };
 use tokio::sync::oneshot;
 
-pub use asking::Opening;
-pub(crate) use asking::{
+pub(crate) use deadlines::start;
+pub use lifecycle::Opening;
+pub(crate) use lifecycle::{
     detach_all, input_changed, open, open_of_server, pending_of, withdraw_all, withdraw_grants,
     withdraw_pending,
 };
-pub(crate) use deadlines::start;
-pub(crate) use waiting::Waiting;
+pub(crate) use response_waiters::Waiting;
 
 use crate::{
     Hall, callers,
-    repeats::Once,
+    idempotency::Once,
     sessions::{self, NewMessage, Rank},
-    sight, turns,
+    turns, visibility,
 };
 
 /// A decision that is committed.
@@ -114,7 +114,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                sight::session(db, &by, session)?;
+                visibility::session(db, &by, session)?;
                 if !by.is_human() {
                     return Ok(InteractionsPage::default());
                 }
@@ -327,7 +327,7 @@ impl Hall {
                     return Ok(());
                 }
                 let told = card.clone();
-                if asking::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
+                if lifecycle::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
                     let interaction = row.shown(card, reply, now);
                     tx.append(now, None, &Event::InteractionDetached { interaction })?;
                 }
@@ -401,7 +401,7 @@ impl Hall {
         self.tasks().spawn("question withdrawn", now, async move {
             let withdrawn = hall
                 .store()
-                .write(move |tx| asking::withdraw_one(tx, id, now));
+                .write(move |tx| lifecycle::withdraw_one(tx, id, now));
             if let Err(error) = withdrawn.await {
                 tracing::error!(
                     ?error,
@@ -547,7 +547,7 @@ fn settle(
     let decided = rules::decide(found.as_ref(), &questions, decision, digest, now)?;
     let mut row = found.ok_or(Refusal::NotFound(Thing::PendingApproval))?;
     let word = (Some(by.author), Some(decided.reply));
-    if !asking::step_with(tx, &mut row, decision.trigger(), word, now)? {
+    if !lifecycle::step_with(tx, &mut row, decision.trigger(), word, now)? {
         return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
     }
     sessions::recount(tx, session, Some(by.author), now)?;

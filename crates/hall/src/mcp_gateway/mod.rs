@@ -3,30 +3,30 @@
 //! each use. What an entry is, and what is written of it, is `mcp_servers`.
 //! Source: contract 4.4, "What runs, and when"; 4.6.
 
-mod lines;
-mod living;
-mod questions;
-mod sets;
+mod connection_lifecycle;
+mod elicitation;
+mod mcp_connections;
+mod session_servers;
 
 use std::sync::Arc;
 
 use guildhall_domain::{
     Error, Refusal, Result,
     callers::{Agent, Gate},
+    errors::Thing,
     ids::{AgentId, SessionId},
     mcp_gateway::{self as rules, Said},
-    mcp_servers::{HeldBack, McpServer, ServerName, Status, Verdict, tested::without_values},
-    outcome::Thing,
+    mcp_servers::{HeldBack, McpServer, ServerName, Status, Verdict, server_test::without_values},
 };
 use guildhall_world::mcp::{Asking, McpError, Waits};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-pub(crate) use self::{lines::Gateways, sets::Handed};
 use self::{
-    lines::{Cut, Key, Mark, Step, Up},
-    living::Look,
+    connection_lifecycle::Look,
+    mcp_connections::{Cut, Key, Mark, Step, Up},
 };
+pub(crate) use self::{mcp_connections::Gateways, session_servers::Handed};
 use crate::{
     Hall,
     approvals::Listening,

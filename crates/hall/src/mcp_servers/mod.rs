@@ -2,12 +2,12 @@
 //! Reaching them is the gateway's; what needs a person first is decided by `domain` and asked
 //! for by [`crate::approvals`].
 
-mod deeds;
-mod noting;
+mod actions;
+mod observations;
 mod preflight;
-mod queues;
-mod testing;
-mod values;
+mod sealed_values;
+mod server_test;
+mod test_queues;
 
 use std::path::PathBuf;
 
@@ -16,28 +16,28 @@ use guildhall_domain::{
     agents::{Agent, AgentState},
     approvals::is_person,
     callers::{Caller, ForAgent},
+    errors::Thing,
     ids::{AgentId, AuthorId},
     limits,
     mcp_servers::{
         Connection, McpServer, ServerName,
-        discovered::Discovered,
-        told::{self, Removed},
+        event_payloads::{self, Removed},
+        project_servers::Discovered,
     },
-    outcome::Thing,
     revisions::Revised,
 };
 use guildhall_store::{
     Rx, Seen, Tx, agents,
     mcp_servers::{self as rows, Kept},
 };
-use guildhall_world::{mcp_discovered, seal::Seal};
+use guildhall_world::{project_servers, seal::Seal};
 
 pub(crate) use self::{
-    noting::{Entry, Learned, Noted, Taken, repinned, take_over},
+    observations::{Entry, Learned, Noted, Taken, repinned, take_over},
     preflight::session_of,
-    queues::Queues,
+    test_queues::Queues,
 };
-use crate::{Hall, approvals, mcp_signin};
+use crate::{Hall, approvals, mcp_signins};
 
 /// What a project names, and what of it the agent has.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl Hall {
         let data_dir = self.inner.data_dir.clone();
         self.with_files(move |_, _| {
             let shunned = data_dir.canonicalize().unwrap_or(data_dir);
-            Ok(mcp_discovered::read(&folder, &shunned))
+            Ok(project_servers::read(&folder, &shunned))
         })
         .await
     }
@@ -171,7 +171,7 @@ fn remove(
     if let Some(question) = server.approval_id {
         approvals::withdraw(tx, question, Some(by), now)?;
     }
-    mcp_signin::forget(tx, agent_id, server, now)?;
+    mcp_signins::forget(tx, agent_id, server, now)?;
     rows::remove(tx, agent_id, &server.name)?;
     let name = server.name.clone();
     let event = guildhall_domain::events::Event::McpServerRemoved(Removed { agent_id, name, by });
@@ -189,7 +189,7 @@ pub(crate) fn write(
 ) -> Result<()> {
     let sealed = match before.connection == after.server.connection {
         true => after.sealed.clone(),
-        false => values::close(seal, agent, &after.server)?,
+        false => sealed_values::close(seal, agent, &after.server)?,
     };
     if let Some(question) = before
         .approval_id
@@ -199,11 +199,11 @@ pub(crate) fn write(
     }
     let is_other = before.connection != after.server.connection;
     if is_other && !after.server.connection.shares_sign_in(&before.connection) {
-        mcp_signin::forget(tx, agent, before, now)?;
+        mcp_signins::forget(tx, agent, before, now)?;
     }
     let kept = Kept { sealed, ..after };
     rows::update(tx, agent, &kept)?;
-    for event in told::of_change(agent, before, &kept.server, by) {
+    for event in event_payloads::of_change(agent, before, &kept.server, by) {
         tx.append(now, by, &event)?;
     }
     Ok(())
@@ -234,7 +234,7 @@ pub(crate) fn existing(
     let missing = Refusal::NotFound(Thing::McpServer);
     let name = name.ok_or_else(|| missing.clone())?;
     let kept = rows::find(db, agent, name)?.ok_or(missing)?;
-    Ok(values::open(seal, agent, kept))
+    Ok(sealed_values::open(seal, agent, kept))
 }
 
 /// Holds back an entry that there is no room or name for. Source: contract 4.4, row 7.
@@ -252,7 +252,7 @@ fn room_for(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
 fn all(db: &Rx<'_>, seal: &Seal, agent: AgentId, by: &Caller) -> Result<Vec<McpServer>> {
     let kept = rows::of_agent(db, agent)?.into_iter();
     Ok(kept
-        .map(|kept| shown(values::open(seal, agent, kept).server, by))
+        .map(|kept| shown(sealed_values::open(seal, agent, kept).server, by))
         .collect())
 }
 

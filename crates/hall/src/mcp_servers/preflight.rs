@@ -11,11 +11,11 @@ use guildhall_domain::{
     ids::SessionId,
     mcp_servers::{
         Card, Connection, Place, Program, ServerName,
-        card::{summary, why},
+        approval_card::{summary, why},
     },
 };
-use guildhall_store::{Rx, tokens};
-use guildhall_world::programs::{Command, Found, Sighting};
+use guildhall_store::{Rx, agent_tokens};
+use guildhall_world::server_programs::{Command, Found, Sighting};
 use serde_json::{Value, json};
 
 use crate::Hall;
@@ -145,6 +145,6 @@ pub(crate) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> 
     let Credential::AgentToken(token) = by.credential else {
         return Ok(None);
     };
-    let bearer = tokens::by_id(db, token)?;
+    let bearer = agent_tokens::by_id(db, token)?;
     Ok(bearer.and_then(|bearer| bearer.token.session_id))
 }

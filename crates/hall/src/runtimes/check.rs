@@ -5,19 +5,19 @@ use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 use guildhall_domain::{
     Refusal, Result,
     callers::{Gate, Owner},
+    errors::Thing,
     limits,
-    outcome::Thing,
     runtimes::{Probed, Profile, RuntimeStatus},
 };
 use guildhall_store::runtimes as rows;
 use guildhall_world::{
     acp::{self, AgentLink, How, Launch, LinkError, OpenSession, Running, Said},
-    runtimes::EmptyFolder,
+    runtime_programs::EmptyFolder,
 };
 use tokio::sync::mpsc;
 
 use super::{note_probed, probed, status, tell};
-use crate::{Hall, repeats::Once};
+use crate::{Hall, idempotency::Once};
 
 impl Hall {
     /// Starts a runtime, opens a session in an empty folder, and keeps what it said.

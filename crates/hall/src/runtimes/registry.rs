@@ -11,7 +11,7 @@ use guildhall_domain::{
     ids::AgentId,
     runtimes::{Profile, REHEARSAL},
 };
-use guildhall_world::runtimes::{Place, Programs};
+use guildhall_world::runtime_programs::{Place, Programs};
 use tokio::sync::Semaphore;
 
 /// Checks that run at one moment; a further one waits.

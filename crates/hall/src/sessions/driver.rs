@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use guildhall_domain::{
     Error, Result,
+    errors::FaultKind,
     ids::{SessionId, SessionTurnId},
     limits,
-    outcome::FaultKind,
 };
 use guildhall_store::Tx;
 use tokio::sync::watch;
 
 use super::{
     again,
-    live::Wants,
-    stage::Stage,
-    talk::Talk,
-    turn::{self, Begun, Job},
+    live_sessions::Wants,
+    turn_loop::Talk,
+    turn_rows::{self, Begun, Job},
+    turn_setup::Stage,
 };
 use crate::Hall;
 
@@ -123,7 +123,7 @@ impl Driver {
             let cancels = wants.borrow_and_update().cancels;
             let (id, hall, now) = (self.id, self.hall.clone(), self.hall.now());
             let next = tokio::select! {
-                next = self.hall.insist(move |tx| turn::next(tx, &hall, id, now)) => next,
+                next = self.hall.insist(move |tx| turn_rows::next(tx, &hall, id, now)) => next,
                 () = is_true(&mut stopping) => break,
             };
             let work = async {
@@ -175,7 +175,7 @@ impl Hall {
             stage = start => stage,
             () = is_stopped(wants, cancels) => {
                 let now = self.now();
-                return self.insist(move |tx| turn::abandon(tx, &job, now)).await;
+                return self.insist(move |tx| turn_rows::abandon(tx, &job, now)).await;
             }
         };
         match stage {
@@ -207,7 +207,7 @@ impl Hall {
                 (job.clone(), stage.native.clone(), stage.applied.clone());
             let now = self.now();
             let begun =
-                self.insist(move |tx| turn::begin(tx, &begun, turn, &native, &applied, now));
+                self.insist(move |tx| turn_rows::begin(tx, &begun, turn, &native, &applied, now));
             match begun.await? {
                 Begun::Running(job) => {
                     let talk = Talk::new(self.clone(), *job, turn, stage);
@@ -221,7 +221,9 @@ impl Hall {
                 Begun::Displaced => return Ok(()),
                 Begun::Over => {
                     let now = self.now();
-                    return self.insist(move |tx| turn::abandon(tx, &job, now)).await;
+                    return self
+                        .insist(move |tx| turn_rows::abandon(tx, &job, now))
+                        .await;
                 }
             }
         }
@@ -231,7 +233,7 @@ impl Hall {
 
     async fn fail_start(&self, job: Job, why: String) -> Told<()> {
         let now = self.now();
-        self.insist(move |tx| turn::start_failed(tx, &job, &why, now))
+        self.insist(move |tx| turn_rows::start_failed(tx, &job, &why, now))
             .await
     }
 
@@ -249,7 +251,7 @@ impl Hall {
             let now = self.now();
             let given_up = self
                 .store()
-                .write(move |tx| turn::break_off(tx, id, why, now));
+                .write(move |tx| turn_rows::break_off(tx, id, why, now));
             match given_up.await {
                 Ok(withdrawn) => return self.answer_withdrawn(id, &withdrawn),
                 Err(error) => tracing::error!(?error, "a session could not be given up"),

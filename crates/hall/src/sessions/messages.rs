@@ -3,18 +3,18 @@
 use guildhall_domain::{
     Moment, Refusal, Result,
     callers::{AnyCaller, Gate, Human},
+    errors::Thing,
     events::Event,
+    field_validation::Check,
     ids::{AuthorId, MessageId, SessionId, TurnId},
     limits,
-    outcome::Thing,
     sessions::{Session, SessionState, TurnOutcome},
-    text::Check,
     transcript::Message,
 };
 use guildhall_store::{Rx, Seen, Tx, messages, messages::Waiting, sessions, turns};
 
 use super::{again, preview, require_open, title_of, touch};
-use crate::{Hall, interactions, repeats::Once, sight};
+use crate::{Hall, idempotency::Once, interactions, visibility};
 
 /// Where a message stands in the queue of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let found = sight::session(tx, &by, session)?;
+                    let found = visibility::session(tx, &by, session)?;
                     require_open(&found)?;
                     let message = NewMessage {
                         id,
@@ -122,7 +122,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::session(db, &by, session)?;
+                visibility::session(db, &by, session)?;
                 let mut messages = messages::page(db, session, before, limit + 1)?;
                 let older = messages.len().saturating_sub(limit as usize);
                 messages.drain(..older);
@@ -142,7 +142,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::session(db, &by, session)?;
+                visibility::session(db, &by, session)?;
                 messages::queue(db, session)
             })
             .await
@@ -164,7 +164,7 @@ impl Hall {
         let queue = self
             .store()
             .write(move |tx| {
-                let found = sight::session(tx, &by, session)?;
+                let found = visibility::session(tx, &by, session)?;
                 let (place, _) = waiting(tx, session, message)?;
                 messages::reword(tx, message, &content)?;
                 sessions::hold(tx, session, false)?;
@@ -196,7 +196,7 @@ impl Hall {
         let queue = self
             .store()
             .write(move |tx| {
-                let found = sight::session(tx, &by, session)?;
+                let found = visibility::session(tx, &by, session)?;
                 let (place, message) = waiting(tx, session, message)?;
                 remove(tx, &message, place, Some(by.author), now)?;
                 sessions::hold(tx, session, false)?;
@@ -236,7 +236,7 @@ impl Hall {
             .write(move |tx| {
                 let mut ended = Vec::new();
                 let outcome = once.run(tx, now, |tx| {
-                    let found = sight::session(tx, &by, session)?;
+                    let found = visibility::session(tx, &by, session)?;
                     let removed = if keep_queue {
                         0
                     } else {

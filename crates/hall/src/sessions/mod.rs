@@ -1,28 +1,28 @@
 //! Sessions: opening one with an agent, finding it again, changing and closing it.
 //! What runs in them is `driver`, what is said is `messages`.
 
-mod credentials;
+mod agent_processes;
+mod creation;
 mod driver;
-mod fold;
-mod live;
-mod making;
+mod live_sessions;
 mod messages;
-mod modes;
-mod processes;
+mod permission_modes;
 mod recovery;
-mod stage;
-mod talk;
-mod terminal;
-mod turn;
+mod session_tokens;
+mod terminal_sessions;
+mod transcript_builder;
+mod turn_loop;
+mod turn_rows;
+mod turn_setup;
 
 use guildhall_domain::{
     Moment, Refusal, Result,
     callers::{AnyCaller, Caller, Gate, Human},
+    errors::Thing,
     events::{ChangedBy, Event},
     ids::{ApprovalId, AuthorId, RoomId, SessionId},
     interactions::Answer,
     limits,
-    outcome::Thing,
     revisions::{Precondition, Revised},
     runtimes::Capabilities,
     sessions::{Binding, Session, SessionPatch, SessionState, TurnOutcome},
@@ -33,19 +33,19 @@ pub use guildhall_store::{
     sessions::{Filter, Place},
 };
 
-pub(crate) use live::Live;
-pub use making::Opened;
-pub(crate) use making::of_room;
+pub(crate) use agent_processes::Processes;
+pub use creation::Opened;
+pub(crate) use creation::of_room;
+pub(crate) use live_sessions::Live;
 pub use messages::{MessagesPage, Sent};
 pub(crate) use messages::{NewMessage, Rank, enqueue};
-use modes::{allow_mode, has_word, standing};
-pub(crate) use processes::Processes;
+use permission_modes::{allow_mode, has_word, standing};
 pub(crate) use recovery::recover;
 
 use crate::{
     Hall, interactions,
     runtimes::{capabilities_of, require_offered},
-    sight,
+    visibility,
 };
 
 /// Which sessions are listed: ours, those of the agents' own command lines, or both.
@@ -151,9 +151,10 @@ impl Hall {
         let by = *by.caller();
         let found = self
             .store()
-            .read(move |db| revised(db, sight::session(db, &by, id)?))
+            .read(move |db| revised(db, visibility::session(db, &by, id)?))
             .await;
-        self.or_of_terminal(by, id, found, terminal::as_it_is).await
+        self.or_of_terminal(by, id, found, terminal_sessions::as_it_is)
+            .await
     }
 
     /// Changes a session; a new mode counts at once where the agent runs.
@@ -194,7 +195,7 @@ impl Hall {
         patch: &SessionPatch,
         now: Moment,
     ) -> Result<Revised<Session>> {
-        let before = sight::session(tx, by, id)?;
+        let before = visibility::session(tx, by, id)?;
         let (model, effort) = (patch.model.as_deref(), patch.effort.as_deref());
         require_offered(tx, self.runtimes(), &before.runtime, model, effort)?;
         let mut is_allowed = false;
@@ -245,7 +246,7 @@ impl Hall {
         let closed = self
             .store()
             .write(move |tx| {
-                let session = sight::session(tx, &by, id)?;
+                let session = visibility::session(tx, &by, id)?;
                 precondition.check(sessions::rev(tx, id)?)?;
                 let (session, ended) = close(tx, session, Some(by.author), now)?;
                 Ok((revised(tx, session)?, ended))
@@ -269,7 +270,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::room(db, &by, room)?;
+                visibility::room(db, &by, room)?;
                 sessions::bindings(db, room)
             })
             .await
@@ -303,8 +304,8 @@ pub(crate) fn close(
     }
     messages::clear_queue(tx, &session, actor, now)?;
     let ended = interactions::withdraw_all(tx, session.id, actor, now)?;
-    turn::interrupt(tx, &session, TurnOutcome::Cancelled, now)?;
-    credentials::revoke_of_session(tx, session.agent_id, session.id, now)?;
+    turn_rows::interrupt(tx, &session, TurnOutcome::Cancelled, now)?;
+    session_tokens::revoke_of_session(tx, session.agent_id, session.id, now)?;
     let closed = Session {
         state: SessionState::Closed,
         state_reason: String::new(),

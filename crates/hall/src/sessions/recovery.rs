@@ -9,7 +9,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{Tx, interactions as ask_rows, messages, messages::Waiting, sessions};
 
-use super::{again, messages::remove, touch, turn};
+use super::{again, messages::remove, touch, turn_rows};
 use crate::{interactions, turns};
 
 /// Ends every turn that was on its way when the server ended, and answers the sessions to be
@@ -29,7 +29,7 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<SessionId>> {
         .collect();
     turns::recover(tx, &resumed, now)?;
     for session in sessions::busy(tx)? {
-        turn::interrupt(tx, &session, TurnOutcome::Interrupted, now)?;
+        turn_rows::interrupt(tx, &session, TurnOutcome::Interrupted, now)?;
         interactions::detach_all(tx, session.id, now)?;
         let idle = Session {
             state: SessionState::Idle,

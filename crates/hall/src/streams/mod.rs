@@ -4,8 +4,8 @@
 //! A reader keeps `last` and loops: mark the newest event known, read one page after `last`,
 //! hand it on, wait for a newer event. Live, replay, reconnect and lag are this one path.
 
-mod open;
-mod page;
+mod log_page;
+mod open_streams;
 mod reader;
 
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use guildhall_domain::{
     callers::{AnyCaller, Caller, Gate, Identity, OwnerHere},
     canvas::CanvasDocument,
     entries::EntriesPage,
+    errors::Thing,
     events::Scope,
     ids::{LogId, RoomId, SessionId},
     interactions::Interaction,
-    outcome::Thing,
     rooms::RoomDetail,
     sessions::Session,
     signals::Signal,
@@ -27,9 +27,9 @@ use guildhall_domain::{
 };
 use guildhall_store::{Rx, agents, events::Stored, messages::Waiting};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
-pub use open::{Open, StreamLimits};
+pub use open_streams::{Open, StreamLimits};
 pub use reader::Stream;
 
 /// Seconds between heartbeats.
@@ -221,8 +221,8 @@ impl Hall {
 fn require(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<()> {
     match scope {
         Scope::Hall => Ok(()),
-        Scope::Room(room) => sight::room(db, by, room).map(|_| ()),
-        Scope::Session(session) => sight::session(db, by, session).map(|_| ()),
+        Scope::Room(room) => visibility::room(db, by, room).map(|_| ()),
+        Scope::Session(session) => visibility::session(db, by, session).map(|_| ()),
         Scope::Agent(agent) => {
             let known = match by.identity {
                 Identity::Owner | Identity::Person(_) => agents::by_id(db, agent)?.is_some(),

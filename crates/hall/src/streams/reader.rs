@@ -27,10 +27,10 @@ use tokio::{
 use super::{
     Cursor, End, Frame, ResetReason, RoomSnapshot, STREAM_HEARTBEAT_S, ScopeState, SessionSnapshot,
     Snapshot, SnapshotBody, StreamAsk, Subject,
-    open::Place,
-    page::{self, Page},
+    log_page::{self, Page},
+    open_streams::Place,
 };
-use crate::{Hall, interactions, rooms, sight};
+use crate::{Hall, interactions, rooms, visibility};
 
 /// An open stream; dropping it frees its place.
 pub struct Stream {
@@ -236,7 +236,7 @@ impl Stream {
         let turn = hall.inner.streams.turn().await;
         let read = hall
             .store()
-            .read(move |db| page::read(db, &by, scopes.as_deref(), last, now));
+            .read(move |db| log_page::read(db, &by, scopes.as_deref(), last, now));
         let read = read.await;
         drop(turn);
         let page = match read {
@@ -290,7 +290,7 @@ impl Stream {
             || self
                 .hall
                 .store()
-                .read(move |db| sight::room(db, &by, room))
+                .read(move |db| visibility::room(db, &by, room))
                 .await
                 .is_ok();
         if visible {
@@ -331,7 +331,7 @@ fn session_snapshot(
     now: Moment,
 ) -> Result<SessionSnapshot> {
     Ok(SessionSnapshot {
-        session: sight::session(db, by, session)?,
+        session: visibility::session(db, by, session)?,
         messages: messages::newest(db, session, limits::SNAPSHOT_MESSAGES)?,
         pending: interactions::pending_of(db, session, now)?,
         queue: messages::queue(db, session)?,
@@ -339,7 +339,7 @@ fn session_snapshot(
 }
 
 fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId, now: Moment) -> Result<RoomSnapshot> {
-    let floor = sight::room(db, by, room)?.floor;
+    let floor = visibility::room(db, by, room)?.floor;
     let ask = EntriesAsk {
         before: None,
         after: None,

@@ -21,7 +21,7 @@ use guildhall_store::{
 };
 use serde_json::json;
 
-use super::{ending, handing, ledger, starting};
+use super::{ledger, session_dispatch, turn_end, turn_start};
 use crate::Hall;
 
 /// The shortest rest between two looks.
@@ -72,14 +72,14 @@ impl Hall {
             .await?;
         // A session is told to stop before it is told of its next turn.
         for (session, turn) in &look.cancel {
-            if let Err(error) = handing::cancel(self, *session, *turn).await {
+            if let Err(error) = session_dispatch::cancel(self, *session, *turn).await {
                 tracing::error!(%turn, ?error, "a session was not stopped; trying again");
                 let again = now.plus_seconds(1);
                 look.next = Some(look.next.map_or(again, |next| next.min(again)));
             }
         }
         for session in &look.wake {
-            handing::wake(self, *session);
+            session_dispatch::wake(self, *session);
         }
         Ok(look)
     }
@@ -101,7 +101,7 @@ fn look(tx: &mut Tx<'_>, registry: &Registry, now: Moment) -> Result<Look> {
             Some(due) if kept.turn.state == TurnState::Collecting && due > now => dues.push(due),
             _ => {
                 look.wake
-                    .extend(starting::when_due(tx, registry, &mut kept, now)?);
+                    .extend(turn_start::when_due(tx, registry, &mut kept, now)?);
                 // A held one is looked at again when another turn ends, and now and then.
                 if kept.turn.state == TurnState::Held {
                     dues.push(now.plus_seconds(limits::WORKING_RESTATED_S));
@@ -132,7 +132,7 @@ fn watch(tx: &mut Tx<'_>, mut kept: Kept, now: Moment) -> Result<()> {
     let spent = kept.clock.at(now);
     if spent >= limits::TURN_MAX_MS {
         kept.to_cancel = kept.turn.session_id.is_some();
-        return ending::fail(
+        return turn_end::fail(
             tx,
             kept,
             TurnRule::Timeout,

@@ -3,15 +3,15 @@
 use guildhall_domain::{
     Moment, Refusal, Result,
     entries::Entry,
+    errors::Thing,
     ids::RoomId,
     limits,
-    outcome::Thing,
     rooms::Room,
     turns::{Addressing, Budget, Said, Turn, TurnPlace, TurnState, TurnsAsk, TurnsPage},
 };
 use guildhall_store::{Rx, rooms, turns};
 
-use super::{considering, ledger};
+use super::{addressing, ledger};
 
 /// The turns above `floor` that are asked for, newest first.
 pub(super) fn page(
@@ -62,13 +62,13 @@ fn unmeant(db: &Rx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnPlace, Turn)
     let posts = turns::newest_posts(db, room.id, floor, limits::LEDGER_POSTS)?;
     let first = posts.first().map_or(0, |post| post.seq);
     let answered = turns::answered_from(db, room.id, first)?;
-    let agent_authors = considering::agents_among(db, room)?;
+    let agent_authors = addressing::agents_among(db, room)?;
     let said: Vec<Said> = posts.iter().map(said).collect();
     let mut found = Vec::new();
     for (at, post) in posts.iter().enumerate() {
         let before = said.get(..at).unwrap_or_default().iter().rev();
         let by_agent = agent_authors.contains(&post.author_id);
-        let heard = considering::hear(room, post, by_agent, &agents, &before);
+        let heard = addressing::hear(room, post, by_agent, &agents, &before);
         for (n, (agent, addressing)) in (1..).zip(heard) {
             let Addressing::NotAddressed(rule) = addressing else {
                 continue;
@@ -80,7 +80,7 @@ fn unmeant(db: &Rx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnPlace, Turn)
                 seq: post.seq,
                 within: MADE_UP_BELOW - n,
             };
-            found.push((place, considering::unmeant(post, agent, rule)));
+            found.push((place, addressing::unmeant(post, agent, rule)));
         }
     }
     Ok(found)

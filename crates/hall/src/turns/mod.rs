@@ -4,33 +4,33 @@
 //! what is due; the session a turn runs in tells how it goes (`began`, `awaits`,
 //! `goes_on`, `ended`). Source: contract 2.6, 2.7.
 
-mod considering;
+mod addressing;
+mod attribution;
 mod dispatcher;
-mod ending;
-mod handing;
-mod joining;
 mod ledger;
 mod listing;
-mod playing;
-mod starting;
+mod session_dispatch;
+mod turn_end;
+mod turn_reporting;
+mod turn_start;
 
-pub(crate) use considering::consider;
+pub(crate) use addressing::consider;
+pub(crate) use attribution::{join_canvas_op, join_post};
 pub(crate) use dispatcher::start;
-pub(crate) use ending::{awaits, began, ended, goes_on, reopen_by_person};
-pub(crate) use ending::{dismiss, dismiss_agent, dismiss_room, quiet, recover};
-pub(crate) use joining::{join_canvas_op, join_post};
-pub use playing::Played;
+pub(crate) use turn_end::{awaits, began, ended, goes_on, reopen_by_person};
+pub(crate) use turn_end::{dismiss, dismiss_agent, dismiss_room, quiet, recover};
+pub use turn_reporting::Played;
 
 use guildhall_domain::{
     Moment, Refusal, Result,
     callers::{AnyCaller, Gate, Human},
+    errors::Thing,
     ids::{AuthorId, RoomId, TurnId},
-    outcome::Thing,
     turns::{Turn, TurnState, TurnsAsk, TurnsPage},
 };
 use guildhall_store::{Rx, Seen, turns};
 
-use crate::{Hall, repeats::Once, sight};
+use crate::{Hall, idempotency::Once, visibility};
 
 impl Hall {
     /// A run of a room's ledger, newest first, with what the hour has used.
@@ -50,7 +50,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
+                let floor = visibility::room(db, &by, room)?.floor;
                 listing::page(db, room, floor, &ask, now)
             })
             .await
@@ -64,7 +64,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
+                let floor = visibility::room(db, &by, room)?.floor;
                 let kept = turns::find(db, room, floor, id)?;
                 Ok(kept.ok_or(Refusal::NotFound(Thing::Turn))?.turn)
             })
@@ -92,20 +92,20 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    sight::room(tx, &by, room)?;
+                    visibility::room(tx, &by, room)?;
                     let mut kept =
                         turns::find(tx, room, 0, id)?.ok_or(Refusal::NotFound(Thing::Turn))?;
                     let waits = matches!(kept.turn.state, TurnState::Refused | TurnState::Held);
                     if !waits || kept.is_handed() {
                         return Err(Refusal::TurnNotRunnable.into());
                     }
-                    starting::by_person(tx, &registry, &mut kept, now)?;
+                    turn_start::by_person(tx, &registry, &mut kept, now)?;
                     Ok(kept.turn)
                 })
             })
             .await?;
         if let Some(session) = turn.session_id {
-            handing::wake(self, session);
+            session_dispatch::wake(self, session);
         }
         self.wake_turns();
         Ok(turn)
@@ -130,11 +130,11 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    sight::room(tx, &by, room)?;
+                    visibility::room(tx, &by, room)?;
                     if let Some(agent) = agent {
                         require_member(tx, room, agent)?;
                     }
-                    ending::halt(tx, by.author, room, agent, now)
+                    turn_end::halt(tx, by.author, room, agent, now)
                 })
             })
             .await?;

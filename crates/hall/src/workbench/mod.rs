@@ -1,9 +1,9 @@
 //! The workbench: addresses that show a folder or a dev server to a browser for a while.
-//! What a token says is `domain::workbench`, making and reading it `world::grants`; serving files
-//! is [`served`], the listeners of dev servers are [`previews`].
+//! What a token says is `domain::workbench`, making and reading it `world::address_tokens`; serving files
+//! is [`served_folders`], the listeners of dev servers are [`previews`].
 
 pub mod previews;
-pub mod served;
+pub mod served_folders;
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,16 +13,16 @@ use guildhall_domain::{
     settings::{PUBLIC_URL, WORKBENCH_PEOPLE},
     workbench::{Grant, PreviewEnd, Target, Unavailable, first_file},
 };
-use guildhall_store::{Rx, Seen, keys, settings, sign_ins};
+use guildhall_store::{Rx, Seen, api_keys, settings, sign_ins};
 use guildhall_world::{
-    confined::Confined,
-    grants::Unread,
-    listening::{self, Listening},
-    upstream,
+    address_tokens::Unread,
+    confined_fs::Confined,
+    dev_server,
+    listening_ports::{self, Listening},
 };
 use tokio::time::{MissedTickBehavior, timeout};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 use self::previews::{Opened, Preview};
 
@@ -66,7 +66,10 @@ impl Hall {
     /// Source: contract 6.7.
     pub async fn sign_folder(&self, by: &Human, cwd: String, path: String) -> Result<SignedFolder> {
         let by = *by.caller();
-        let reach = self.store().read(move |db| sight::reach(db, &by)).await?;
+        let reach = self
+            .store()
+            .read(move |db| visibility::reach(db, &by))
+            .await?;
         if cwd.contains('\0') {
             return Err(Refusal::NullByte.into());
         }
@@ -160,7 +163,7 @@ impl Hall {
     /// [`Refusal::OwnerOnly`] for people to whom dev servers are not opened.
     pub async fn probe_port(&self, by: &Human, port: u16) -> Result<bool> {
         self.require_dev_servers(by).await?;
-        Ok(upstream::is_listening(port).await)
+        Ok(dev_server::is_listening(port).await)
     }
 
     /// The ports that programs of the server's own user listen on, without the server's own.
@@ -169,7 +172,7 @@ impl Hall {
     /// [`Refusal::OwnerOnly`] for people to whom dev servers are not opened.
     pub async fn listening_ports(&self, by: &Human) -> Result<Vec<Listening>> {
         self.require_dev_servers(by).await?;
-        let mut found = tokio::task::spawn_blocking(listening::ports)
+        let mut found = tokio::task::spawn_blocking(listening_ports::ports)
             .await
             .map_err(|error| Fault::broken("looking for dev servers", error))?;
         found.retain(|one| !self.inner.previews.is_own_port(one.port));
@@ -221,7 +224,7 @@ impl Hall {
                             None => true,
                         };
                         let has_key = match key {
-                            Some(id) => keys::by_id(db, id)?.is_some(),
+                            Some(id) => api_keys::by_id(db, id)?.is_some(),
                             None => true,
                         };
                         Ok(signed_in && has_key)

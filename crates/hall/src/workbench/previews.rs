@@ -1,5 +1,5 @@
 //! Previews: which dev servers are shown on which port of ours, since when, and until when.
-//! What goes through such a port is `http::previews`.
+//! What goes through such a port is `http::preview_ports`.
 
 use std::{
     collections::BTreeMap,
@@ -13,14 +13,14 @@ use std::{
 use guildhall_domain::{
     Error, Fault, Moment, Refusal, Result,
     callers::{Caller, Human},
+    errors::Thing,
     events::Event,
     limits,
-    outcome::Thing,
     settings::PREVIEW_PORTS,
     workbench::{PreviewEnd, PreviewPorts, Shown},
 };
-use guildhall_store::{Seen, previews as rows, settings};
-use guildhall_world::outgoing::{OwnPort, OwnPorts};
+use guildhall_store::{Seen, preview_ports as rows, settings};
+use guildhall_world::http_client::{OwnPort, OwnPorts};
 use tokio::{
     net::TcpListener,
     sync::{OnceCell, watch},

@@ -14,16 +14,16 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::page,
     body::Body,
     cookies::Cookie,
     errors::ApiResult,
     gates::{By, Guess},
+    idempotency::Sent,
     openapi::parameters::PageLimit,
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::page,
 };
 
 /// Ties cursors to this list.

@@ -13,14 +13,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::Path,
+    idempotency::Sent,
+    path_ids::Path,
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{Read, Tagged},
 };
 
 /// Whether retired agents are listed.

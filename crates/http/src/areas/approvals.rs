@@ -18,14 +18,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, page, read},
     errors::ApiResult,
     gates::{By, ByDecider},
+    idempotency::Sent,
     openapi::parameters::{ApprovalKindWord, ApprovalStateWord, PageLimit},
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{Read, page, read},
 };
 
 /// Which approvals are asked for.

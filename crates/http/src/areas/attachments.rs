@@ -18,12 +18,12 @@ use guildhall_wire::{
 };
 
 use crate::{
+    byte_ranges::{self, Source},
     errors::ApiResult,
-    form::Form,
     gates::By,
-    path::Path,
-    ranges::{self, Source},
-    repeats::Key,
+    idempotency::Key,
+    multipart::Form,
+    path_ids::Path,
 };
 
 /// Uploads files into a room, all of them or none; a post takes them along by their ids.
@@ -84,7 +84,7 @@ pub async fn get(
         ahead: Vec::new(),
     };
     let reader = stored.clone();
-    let response = ranges::answer(&method, &headers, source, move |part| {
+    let response = byte_ranges::answer(&method, &headers, source, move |part| {
         let reader = reader.clone();
         async move { reader.read(part).await }
     })?;

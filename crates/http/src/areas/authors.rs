@@ -13,15 +13,15 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, Tagged, page},
     body::Body,
     errors::ApiResult,
     gates::By,
     openapi::parameters::{AuthorKindWord, PageLimit},
     page_cursor,
-    path::Path,
+    path_ids::Path,
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
+    responses::{Read, Tagged, page},
 };
 
 /// Which authors, and from where on.

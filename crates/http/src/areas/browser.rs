@@ -17,7 +17,7 @@ use guildhall_wire::{
 };
 
 use crate::{
-    approving::{Applied, waits},
+    approval_headers::{Applied, waits},
     body::Body,
     errors::{ApiError, ApiResult},
     gates::ByHere,

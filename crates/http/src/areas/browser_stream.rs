@@ -18,7 +18,7 @@ use guildhall_hall::{
 };
 use guildhall_wire::{
     browser::{BrowserState, ViewerHears, ViewerSays},
-    fields::{self, Json},
+    request_fields::{self, Json},
 };
 use tokio::{
     sync::watch,
@@ -175,7 +175,7 @@ async fn hear(typist: &Typist, text: &str) -> bool {
     let Ok(json) = serde_json::from_str::<Json>(text) else {
         return false;
     };
-    match fields::read::<ViewerSays>(json) {
+    match request_fields::read::<ViewerSays>(json) {
         Ok(ViewerSays::View {
             tab,
             max_width,

@@ -22,7 +22,7 @@ use guildhall_wire::{
     errors::ErrorEnvelope,
 };
 
-use crate::{body::Body, errors::ApiResult, gates::ByHere, path::Path};
+use crate::{body::Body, errors::ApiResult, gates::ByHere, path_ids::Path};
 
 /// Opens a tab at the end, and shows it.
 #[utoipa::path(post, path = "/api/local-browser/tabs", tag = "browser", operation_id = "openTab",

@@ -21,13 +21,13 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::Path,
+    idempotency::Sent,
+    path_ids::Path,
     preconditions::IfMatch,
-    repeats::Sent,
+    responses::{Read, Tagged},
 };
 
 /// Lists a room's documents in their order, the front one first.

@@ -5,7 +5,7 @@ use guildhall_domain::callers::AnyCaller;
 use guildhall_hall::Hall;
 use guildhall_wire::capabilities::AllCapabilities;
 
-use crate::{answers::Read, errors::ApiResult, gates::By};
+use crate::{errors::ApiResult, gates::By, responses::Read};
 
 /// What every registered runtime can do, and which one agents get that name none.
 ///

@@ -9,14 +9,14 @@ use axum::{
 use guildhall_domain::{
     callers::{Human, OwnerInteractive},
     cloud::{Refused, billing::BillingPage},
+    field_validation::Check,
     limits::cloud::SKU_ID_CHARS,
-    text::Check,
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
     cloud::{
+        billing_pages::{BillingAnswer, CloudOffers, NoFields, OpenBilling},
         link::{CloudCheck, CloudCode, CloudLink, CloudStatus, Unlinked},
-        pages::{BillingAnswer, CloudOffers, NoFields, OpenBilling},
     },
     errors::ErrorEnvelope,
 };
@@ -25,7 +25,7 @@ use crate::{
     body::{BODY_BYTES_MAX, Unread},
     errors::{ApiError, ApiResult},
     gates::By,
-    path::Path,
+    path_ids::Path,
 };
 
 /// Says whether a cloud service is set up, and whether this instance is linked to it.

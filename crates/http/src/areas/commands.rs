@@ -9,11 +9,11 @@ use guildhall_hall::{Hall, commands::CommandsAsk};
 use guildhall_wire::{commands::Commands, errors::ErrorEnvelope};
 
 use crate::{
-    answers::Read,
     errors::ApiResult,
     gates::By,
     openapi::parameters::RefreshWord,
     query::{FromQuery, Params, Query},
+    responses::Read,
 };
 
 /// What `refresh` can be, unlike other flags. Source: spec, "GET /api/commands"; contract 3.9.

@@ -11,7 +11,7 @@ use guildhall_wire::{
     errors::ErrorEnvelope,
 };
 
-use crate::{answers::Read, body::Body, errors::ApiResult, gates::By, path::Path};
+use crate::{body::Body, errors::ApiResult, gates::By, path_ids::Path, responses::Read};
 
 /// Lists the connections, the oldest first.
 #[utoipa::path(get, path = "/api/connectors/connections", tag = "connectors", operation_id = "listConnectorConnections",

@@ -8,7 +8,7 @@ use axum::{
 };
 use guildhall_domain::{
     callers::Owner,
-    connectors::{results::Executed, told::Surface, usage::UsageAsk},
+    connectors::{event_payloads::Surface, results::Executed, usage::UsageAsk},
     ids::{AgentId, ConnectorConnectionId},
 };
 use guildhall_hall::{Hall, connectors::Execute};
@@ -19,14 +19,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::page,
-    approving::Approving,
+    approval_headers::Approving,
     errors::ApiResult,
     gates::By,
+    idempotency::Sent,
     openapi::parameters::PageLimit,
     page_cursor::write_place,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::page,
 };
 
 /// Runs one exact operation, as the command line does.

@@ -24,15 +24,15 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, page},
     body::{Body, Unread},
     errors::ApiResult,
     gates::By,
+    idempotency::Sent,
     openapi::parameters::CatalogLimit,
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{Read, page},
 };
 
 /// Bytes of a toolkit's body: its document and what stands beside it.

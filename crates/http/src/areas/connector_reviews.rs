@@ -4,8 +4,8 @@ use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::{Owner, OwnerInteractive},
     connectors::{
+        operation_revisions::Revision,
         reviews::{Accessible, Selection},
-        revisions::Revision,
     },
     ids::{AgentId, ConnectorConnectionId, ReviewId},
 };
@@ -24,13 +24,13 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::Read,
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::{Path, SessionPath},
+    idempotency::Sent,
+    path_ids::{Path, SessionPath},
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::Read,
 };
 
 /// Lists what a connection can do now, for the owner to grant from. It can be applied for ten

@@ -13,11 +13,11 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::Looked,
     errors::ApiResult,
     gates::ByFiles,
+    idempotency::Sent,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::Looked,
 };
 
 /// Which folder is asked for.

@@ -13,13 +13,13 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, read},
     errors::ApiResult,
     gates::By,
+    idempotency::Sent,
     openapi::parameters::PageLimit,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{Read, read},
 };
 
 /// Which run of entries is asked for.

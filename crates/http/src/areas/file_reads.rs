@@ -13,12 +13,12 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Large, Looked},
+    byte_ranges::{self, Source},
     errors::ApiResult,
     gates::ByFiles,
     openapi::parameters::TreeDepth,
     query::{FromQuery, Params, Query},
-    ranges::{self, Source},
+    responses::{Large, Looked},
 };
 
 /// Which file is asked for.
@@ -120,7 +120,7 @@ pub async fn raw(
         ahead: Vec::new(),
     };
     let reader = file.bytes.clone();
-    let response = ranges::answer(&method, &headers, source, move |part| {
+    let response = byte_ranges::answer(&method, &headers, source, move |part| {
         let reader = reader.clone();
         async move { reader.read(part).await }
     })?;

@@ -17,7 +17,7 @@ use guildhall_wire::{
 use crate::{
     errors::ApiResult,
     gates::ByFiles,
-    repeats::{Sent, SentUnread},
+    idempotency::{Sent, SentUnread},
 };
 
 /// Gives a file that is there other content; none is made.

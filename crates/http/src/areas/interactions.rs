@@ -24,14 +24,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, page},
     errors::{ApiResult, code_of},
     gates::By,
+    idempotency::Sent,
     openapi::parameters::PageLimit,
     page_cursor,
-    path::SessionPath,
+    path_ids::SessionPath,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{Read, page},
 };
 
 /// Lists what waits for a person, oldest first; an agent gets an empty list.

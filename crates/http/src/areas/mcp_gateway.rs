@@ -18,7 +18,7 @@ use guildhall_hall::{
     approvals::Listening,
     mcp_gateway::{Progress, Question, SessionAgent, Told},
 };
-use guildhall_wire::fields::Json;
+use guildhall_wire::request_fields::Json;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -26,10 +26,10 @@ use tokio::sync::mpsc;
 use super::mcp::AgentOnly;
 use crate::{
     body::json_bytes,
-    catalogue,
+    error_catalogue,
     errors::{ApiError, ApiResult},
     mcp::Mcp,
-    path::Path,
+    path_ids::Path,
     state::State,
 };
 
@@ -92,7 +92,7 @@ fn revision(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
 }
 
 fn unreadable(why: &'static str) -> ApiError {
-    ApiError::new(catalogue::BAD_REQUEST).saying(why)
+    ApiError::new(error_catalogue::BAD_REQUEST).saying(why)
 }
 
 /// One JSON-RPC message of a client.

@@ -21,14 +21,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, Tagged},
-    approving::Approving,
+    approval_headers::Approving,
     body::Body,
     errors::ApiResult,
     gates::ByFor,
-    path::Path,
+    idempotency::{Repeat, Sent},
+    path_ids::Path,
     preconditions::IfMatch,
-    repeats::{Repeat, Sent},
+    responses::{Read, Tagged},
 };
 
 /// Lists an agent's tool servers in the order they were added.
@@ -111,7 +111,7 @@ pub async fn change(
     Body(ask): Body<ChangeMcpServer>,
 ) -> ApiResult<Response> {
     let (presented, applied) = approving.apart();
-    let once = guildhall_hall::repeats::Once::without_key();
+    let once = guildhall_hall::idempotency::Once::without_key();
     let change = (ServerPatch::from(ask), precondition);
     let entries = hall
         .change_mcp_server(&by, &name, change, presented, once)
@@ -266,7 +266,7 @@ pub async fn import(
     Ok((applied, changed(entries)).into_response())
 }
 
-fn answering(repeat: Repeat) -> guildhall_hall::repeats::Once<Entries> {
+fn answering(repeat: Repeat) -> guildhall_hall::idempotency::Once<Entries> {
     repeat.answering_privately(|entries: &Entries| (StatusCode::OK, listed(entries.value.clone())))
 }
 

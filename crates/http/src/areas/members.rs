@@ -14,7 +14,9 @@ use guildhall_wire::{
     members::{AddMember, ChangeMember, Member, Members},
 };
 
-use crate::{answers::Read, body::Body, errors::ApiResult, gates::By, path::Path, repeats::Sent};
+use crate::{
+    body::Body, errors::ApiResult, gates::By, idempotency::Sent, path_ids::Path, responses::Read,
+};
 
 /// Lists a room's members by joining.
 #[utoipa::path(get, path = "/api/rooms/{id}/members", tag = "members", operation_id = "listMembers",

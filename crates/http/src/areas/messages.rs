@@ -21,15 +21,15 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, page},
     body::Body,
     errors::ApiResult,
     gates::By,
+    idempotency::Sent,
     openapi::parameters::PageLimit,
     page_cursor,
-    path::{Path, SessionPath},
+    path_ids::{Path, SessionPath},
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{Read, page},
 };
 
 /// Before which place a session's messages are asked for.

@@ -9,11 +9,11 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, read},
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::Path,
+    path_ids::Path,
+    responses::{Read, read},
 };
 
 /// How far the caller has read a room.

@@ -17,15 +17,15 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
+    idempotency::Sent,
     openapi::parameters::RoomKindWord,
-    path::Path,
+    path_ids::Path,
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{Read, Tagged},
 };
 
 /// Which rooms are listed.

@@ -12,11 +12,11 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, read},
     errors::ApiResult,
     gates::By,
-    path::Path,
-    repeats::Sent,
+    idempotency::Sent,
+    path_ids::Path,
+    responses::{Read, read},
 };
 
 /// Every runtime there can be, unregistered ones too.

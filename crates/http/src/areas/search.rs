@@ -12,12 +12,12 @@ use guildhall_hall::Hall;
 use guildhall_wire::{errors::ErrorEnvelope, search::Hits};
 
 use crate::{
-    answers::page,
     errors::ApiResult,
     gates::By,
     openapi::parameters::SearchLimit,
     page_cursor,
     query::{FromQuery, Params, Query},
+    responses::page,
 };
 
 /// What is searched; `None` with a note when the query is no search.

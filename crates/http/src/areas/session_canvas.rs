@@ -18,13 +18,13 @@ use guildhall_wire::{
 
 use super::canvas::{edited, listed, one, opened, reloaded, revised};
 use crate::{
-    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::{Path, SessionPath},
+    idempotency::Sent,
+    path_ids::{Path, SessionPath},
     preconditions::IfMatch,
-    repeats::Sent,
+    responses::{Read, Tagged},
 };
 
 /// Lists a session's documents in their order, the front one first.

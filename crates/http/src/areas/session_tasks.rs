@@ -6,10 +6,10 @@ use guildhall_hall::Hall;
 use guildhall_wire::{errors::ErrorEnvelope, session_tasks::Tasks};
 
 use crate::{
-    answers::{Read, read},
     errors::ApiResult,
     gates::By,
-    path::Path,
+    path_ids::Path,
+    responses::{Read, read},
 };
 
 /// Lists what the agent of a session means to do, as its transcript tells.

@@ -25,16 +25,16 @@ use guildhall_wire::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    answers::{Read, Tagged, page, read},
     body::Body,
     errors::ApiResult,
     gates::By,
+    idempotency::Sent,
     openapi::parameters::{PageLimit, SessionStateWord, SourceWord},
     page_cursor,
-    path::{Path, SessionPath},
+    path_ids::{Path, SessionPath},
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{Read, Tagged, page, read},
 };
 
 /// Which sessions are asked for.

@@ -8,7 +8,7 @@ use guildhall_wire::{
     settings::{ChangeSettings, Settings},
 };
 
-use crate::{answers::Tagged, body::Body, errors::ApiResult, gates::By, preconditions::IfMatch};
+use crate::{body::Body, errors::ApiResult, gates::By, preconditions::IfMatch, responses::Tagged};
 
 /// Every setting with its value and who said so.
 #[utoipa::path(get, path = "/api/settings", tag = "settings", operation_id = "getSettings",

@@ -1,7 +1,7 @@
 //! Streams: the same frames as server-sent events and over a WebSocket.
 //! Every refusal comes before the stream begins, a WebSocket's before its upgrade.
 
-mod encode;
+mod frame_encoding;
 mod sse;
 mod websocket;
 
@@ -26,7 +26,7 @@ use guildhall_wire::{errors::ErrorEnvelope, events::Event};
 use crate::{
     errors::{ApiError, ApiResult},
     gates::{By, is_here},
-    path::{Path, SessionPath},
+    path_ids::{Path, SessionPath},
     query::{FromQuery, Params, Query},
 };
 

@@ -13,13 +13,13 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, page, read},
     errors::ApiResult,
     gates::By,
     openapi::parameters::PageLimit,
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
+    responses::{Read, page, read},
 };
 
 /// Which replies of a thread are asked for.

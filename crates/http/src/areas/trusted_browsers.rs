@@ -15,7 +15,7 @@ use crate::{
     errors::{ApiError, ApiResult},
     gates::By,
     listener::Peer,
-    path::Path,
+    path_ids::Path,
     state::State as ServerState,
 };
 

@@ -18,14 +18,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, page, read},
     errors::ApiResult,
     gates::By,
+    idempotency::{Repeat, Sent},
     openapi::parameters::{PageLimit, TurnStateWord},
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::{Repeat, Sent},
+    responses::{Read, page, read},
 };
 
 /// Which turns of a room are asked for.

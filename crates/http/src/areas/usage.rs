@@ -6,11 +6,11 @@ use guildhall_hall::Hall;
 use guildhall_wire::{errors::ErrorEnvelope, usage::UsageReport};
 
 use crate::{
-    answers::{Read, read},
     errors::ApiResult,
     gates::By,
     openapi::parameters::GroupByWord,
     query::{FromQuery, Params, Query},
+    responses::{Read, read},
 };
 
 /// Which turns are summed up, and under what.

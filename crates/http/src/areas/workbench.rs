@@ -24,13 +24,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Looked, Read},
     body::Body,
     errors::{ApiError, ApiResult, internal},
     gates::By,
     origin::name_of,
-    path::Path,
-    previews, state,
+    path_ids::Path,
+    previews,
+    responses::{Looked, Read},
+    state,
 };
 
 /// Where the caller reaches this server, as the request says.

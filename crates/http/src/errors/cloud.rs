@@ -2,7 +2,7 @@
 
 use guildhall_domain::cloud::Refused;
 
-use crate::{catalogue::cloud as catalogue, docs::ErrorDoc};
+use crate::{docs::ErrorDoc, error_catalogue::cloud as catalogue};
 
 pub(super) fn doc(refused: Refused) -> ErrorDoc {
     match refused {

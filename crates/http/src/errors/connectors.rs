@@ -1,9 +1,9 @@
 //! What connectors refuse, as codes and details. Source: contract 5.3 to 5.6.
 
-use guildhall_domain::connectors::{Refused, refused::Problem};
+use guildhall_domain::connectors::{Refused, refusals::Problem};
 use serde_json::{Value, json};
 
-use crate::{catalogue::connectors as catalogue, docs::ErrorDoc};
+use crate::{docs::ErrorDoc, error_catalogue::connectors as catalogue};
 
 pub(super) fn doc(refused: &Refused) -> ErrorDoc {
     match refused {

@@ -17,7 +17,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::StreamExt;
-use guildhall_hall::peers::Script;
+use guildhall_hall::peer_lookup::Script;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

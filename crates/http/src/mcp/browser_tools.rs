@@ -14,7 +14,7 @@ use guildhall_hall::Hall;
 use guildhall_wire::browser::tools as wire;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 
-use super::twins;
+use super::tool_routes;
 use crate::errors::ApiError;
 
 /// What an agent is told of them.
@@ -55,7 +55,7 @@ pub(super) async fn call(
             let sentence = "It did not come about within ten seconds. Look at the page.";
             refused(Denied::Timeout.code(), sentence)
         }
-        Err(NotDone::Error(error)) => twins::broken(&ApiError::from(error)),
+        Err(NotDone::Error(error)) => tool_routes::broken(&ApiError::from(error)),
     }
 }
 
@@ -74,7 +74,7 @@ async fn asked(
 }
 
 fn told(answer: &Answer) -> CallToolResult {
-    let mut result = twins::told(wire::answered(answer), false);
+    let mut result = tool_routes::told(wire::answered(answer), false);
     if let Answer::Picture { jpeg, .. } = answer {
         let picture = ContentBlock::image(STANDARD.encode(jpeg), "image/jpeg");
         result.content.push(picture);
@@ -83,5 +83,5 @@ fn told(answer: &Answer) -> CallToolResult {
 }
 
 fn refused(code: &str, sentence: &str) -> CallToolResult {
-    twins::told(wire::denied(code, sentence), true)
+    tool_routes::told(wire::denied(code, sentence), true)
 }

@@ -7,7 +7,7 @@ use axum::response::IntoResponse;
 use guildhall_domain::{
     Error, Refusal,
     callers::{Agent, Gate},
-    connectors::{executions::Ask, told::Surface},
+    connectors::{event_payloads::Surface, executions::Ask},
 };
 use guildhall_hall::{
     Hall,
@@ -25,7 +25,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{schemas, twins};
+use super::{tool_routes, tool_schemas};
 use crate::{
     areas::connector_reviews::{connections, operations_of},
     errors::{ApiError, internal},
@@ -46,7 +46,7 @@ pub(super) fn tool(kind: Kind) -> Tool {
     } = wire::about(kind);
     let mut tool = Tool::new(kind.name(), about, input);
     tool.title = Some(title.to_owned());
-    tool.output_schema = Some(schemas::answers(shapes(kind)).into());
+    tool.output_schema = Some(tool_schemas::answers(shapes(kind)).into());
     let is_execution = matches!(kind, Kind::Execute(_));
     let hints = ToolAnnotations::new()
         .read_only(kind.is_read_only())
@@ -84,8 +84,8 @@ pub(super) async fn call(
         Err(error) => {
             // An approval that is asked for is a result like any other.
             let response = ApiError::from(error).into_response();
-            let result = twins::result(response).await;
-            result.unwrap_or_else(|error| twins::broken(&error))
+            let result = tool_routes::result(response).await;
+            result.unwrap_or_else(|error| tool_routes::broken(&error))
         }
     }
 }
@@ -155,7 +155,7 @@ async fn answer(
 
 fn told(body: &impl Serialize) -> CallToolResult {
     match serde_json::to_value(body) {
-        Ok(body) => twins::told(body, false),
-        Err(_) => twins::told(json!(internal().envelope()), true),
+        Ok(body) => tool_routes::told(body, false),
+        Err(_) => tool_routes::told(json!(internal().envelope()), true),
     }
 }

@@ -1,10 +1,10 @@
 //! Previews: dev servers, each on a port of this server's own, shown to whoever has the address.
 //! Which are open is `hall::workbench::previews`; here is what goes through. Source: contract 6.9.
 
-mod headers;
-mod pages;
+mod error_pages;
+mod header_rewrite;
 mod proxy;
-mod upgrades;
+mod websocket_upgrades;
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,8 +15,8 @@ use axum::{
 use guildhall_domain::limits;
 use guildhall_hall::{
     Hall,
-    peers::Peers,
-    upstream::Upstream,
+    dev_server::Upstream,
+    peer_lookup::Peers,
     workbench::previews::{Opened, Preview},
 };
 
@@ -37,7 +37,7 @@ const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
 /// Whether a request came through a preview, of this installation or another one.
 pub fn came_through_a_preview(headers: &HeaderMap) -> bool {
-    headers::came_through_any(headers)
+    header_rewrite::came_through_any(headers)
 }
 
 /// The bounds of a preview: few connections, and none is waited for at the end.

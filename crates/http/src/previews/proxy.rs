@@ -24,7 +24,7 @@ use bytes::Bytes;
 use guildhall_domain::workbench::Grant;
 use guildhall_hall::{
     Hall,
-    upstream::{Unanswered, Upstream},
+    dev_server::{Unanswered, Upstream},
     workbench::previews::Preview,
 };
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -32,9 +32,9 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     CLEAR_SITE_DATA, PARAMETER,
-    headers::{self, Way},
-    pages::Kept,
-    upgrades,
+    error_pages::Kept,
+    header_rewrite::{self, Way},
+    websocket_upgrades,
 };
 use crate::listener::Head;
 
@@ -82,7 +82,7 @@ impl Proxy {
         if request.uri().path() == HEALTH {
             return Ok(healthy());
         }
-        if headers::came_through(request.headers(), &self.own_name) {
+        if header_rewrite::came_through(request.headers(), &self.own_name) {
             return Err(Kept::Loop);
         }
         let origin = self.origin(request.headers());
@@ -94,8 +94,8 @@ impl Proxy {
         let tokens = cookies(request.headers(), self.cookie());
         let grant = self.admit(tokens).await?;
         self.hall.preview_is_asked(&self.preview);
-        if upgrades::is_wanted(request.headers()) {
-            return upgrades::answer(self, request, head, &origin, grant).await;
+        if websocket_upgrades::is_wanted(request.headers()) {
+            return websocket_upgrades::answer(self, request, head, &origin, grant).await;
         }
         self.to_dev_server(&mut request, &origin);
         let answer = self.ask(request).await?;
@@ -174,7 +174,7 @@ impl Proxy {
             port,
             own_name: &self.own_name,
         };
-        headers::to_dev_server(request.headers_mut(), &way);
+        header_rewrite::to_dev_server(request.headers_mut(), &way);
         let mut parts = std::mem::take(request.uri_mut()).into_parts();
         parts.scheme = Some(axum::http::uri::Scheme::HTTP);
         parts.authority = format!("localhost:{port}").parse().ok();
@@ -187,7 +187,7 @@ impl Proxy {
     /// Makes an answer of the dev server the one that the browser gets.
     pub(super) fn to_browser(&self, answer: Response<Incoming>) -> Response<Body> {
         let mut answer = answer.map(Body::new);
-        headers::to_browser(answer.headers_mut(), self.preview.port());
+        header_rewrite::to_browser(answer.headers_mut(), self.preview.port());
         // What hyper noted of the other connection is none of this one's.
         answer.extensions_mut().clear();
         *answer.version_mut() = axum::http::Version::HTTP_11;

@@ -6,7 +6,7 @@ use guildhall_domain::callers::AuthMode;
 use guildhall_testkit::{Answer, Caller, LOCAL_TOKEN, Options, PASSWORD, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text, wrong_fields};
+use crate::test_values::{column, list, text, wrong_fields};
 
 fn registration(code: &str) -> Value {
     json!({"email": " Ada@Example.org ", "password": PASSWORD, "displayName": " Ada ",

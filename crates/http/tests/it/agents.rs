@@ -3,7 +3,7 @@
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, text};
+use crate::test_values::{column, text};
 
 async fn agent(by: &Caller, id: &str) -> Value {
     by.get(&format!("/api/agents/{id}")).await.ok(200)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     mcp::{call, tools},
-    picking::text,
+    test_values::text,
 };
 
 #[tokio::test]

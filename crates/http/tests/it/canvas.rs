@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Map, Value, json};
 
-use crate::picking::{column, list, text, wrong_fields};
+use crate::test_values::{column, list, text, wrong_fields};
 
 /// The address of a room's canvas.
 pub(crate) fn of(room: &str) -> String {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     canvas::{at, of, open, order, page},
-    picking::text,
+    test_values::text,
 };
 
 /// Every kind of change a PATCH can ask for.

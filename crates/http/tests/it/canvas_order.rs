@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     canvas::{at, of, page},
-    picking::{list, text},
+    test_values::{list, text},
 };
 
 /// One thing somebody does; documents are named by their place, counted round.

@@ -4,7 +4,9 @@
 use guildhall_testkit::{TestHall, soon, until};
 use serde_json::{Value, json};
 
-use crate::cloud_kit::{CANARY, Cloud, DEVICE_CODE, Word, becomes, begin, link, linked, poll};
+use crate::cloud_service_stub::{
+    CANARY, Cloud, DEVICE_CODE, Word, becomes, begin, link, linked, poll,
+};
 
 /// What state, note and account are.
 fn short(link: &Value) -> Value {

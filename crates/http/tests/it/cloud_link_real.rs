@@ -6,7 +6,7 @@ use guildhall_testkit::{TestHall, soon, until};
 use serde_json::json;
 
 use crate::{
-    cloud_kit::{becomes, begin, link, options_at, poll},
+    cloud_service_stub::{becomes, begin, link, options_at, poll},
     mcp_signin_real::{Browser, Servers},
 };
 

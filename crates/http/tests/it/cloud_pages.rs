@@ -4,7 +4,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::cloud_kit::{Cloud, becomes, linked};
+use crate::cloud_service_stub::{Cloud, becomes, linked};
 
 const CHECKOUT: &str = "/api/cloud/billing/checkout";
 

@@ -6,7 +6,7 @@ use guildhall_domain::{commands::AgentCommand, ids::SessionId};
 use guildhall_testkit::{Answer, Caller, TestHall, soon};
 use serde_json::{Value, json};
 
-use crate::picking::{column, wrong_fields};
+use crate::test_values::{column, wrong_fields};
 
 fn write(folder: impl AsRef<Path>, path: &str, text: &str) {
     let path = folder.as_ref().join(path);

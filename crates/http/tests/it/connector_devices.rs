@@ -16,8 +16,8 @@ use tokio::{
 };
 
 use crate::{
-    connector_flows::{after, at, instance, wish},
-    picking::text,
+    connector_auth_flows::{after, at, instance, wish},
+    test_values::text,
 };
 
 const CONNECTIONS: &str = "/api/connectors/connections";

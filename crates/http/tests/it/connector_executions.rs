@@ -5,8 +5,8 @@ use guildhall_testkit::{Answer, Caller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    connector_kit::{RUN, apply, grant, program, review, revision, running, scripted},
-    picking::{column, list, text},
+    connector_fixtures::{RUN, apply, grant, program, review, revision, running, scripted},
+    test_values::{column, list, text},
 };
 
 const FROM_CLI: &str = "/api/connectors/cli/executions";
@@ -96,7 +96,7 @@ async fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
         .post(RUN, wrong)
         .await
         .refused(400, "VALIDATION_FAILED");
-    let fields = crate::picking::wrong_fields(&refused);
+    let fields = crate::test_values::wrong_fields(&refused);
     let expected = [
         "agentId",
         "arguments",

@@ -8,8 +8,8 @@ use guildhall_testkit::{
 use serde_json::{Value, json};
 
 use crate::{
-    connector_kit::{RUN, connect, grant, revision, running},
-    picking::{column, text},
+    connector_fixtures::{RUN, connect, grant, revision, running},
+    test_values::{column, text},
 };
 
 /// What a service is asked for in these tests.

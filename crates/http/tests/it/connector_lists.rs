@@ -5,9 +5,9 @@ use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
 use crate::{
-    connector_flows::{after, at, instance, wish},
-    connector_kit::{RUN, grant, revision, running, scripted},
-    picking::{column, text},
+    connector_auth_flows::{after, at, instance, wish},
+    connector_fixtures::{RUN, grant, revision, running, scripted},
+    test_values::{column, text},
 };
 
 #[tokio::test]

@@ -6,11 +6,11 @@ use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
 use crate::{
-    connector_flows::{after, at, wish},
-    connector_flows_real::{sign_in, token},
-    connector_kit::{RUN, apply, review, revision, running, to},
+    connector_auth_flows::{after, at, wish},
+    connector_auth_flows_real::{sign_in, token},
+    connector_fixtures::{RUN, apply, review, revision, running, to},
     mcp_signin_real::{Browser, Servers},
-    picking::{list, text},
+    test_values::{list, text},
 };
 
 const CONNECTIONS: &str = "/api/connectors/connections";

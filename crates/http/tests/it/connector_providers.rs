@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::{
     dev_servers::{DevServer, ok},
-    mcp_counterpart::{Counterpart, tool},
-    picking::{column, list, text},
+    mcp_server_stub::{Counterpart, tool},
+    test_values::{column, list, text},
 };
 
 const PROVIDERS: &str = "/api/connectors/providers";

@@ -4,9 +4,9 @@ use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
 use crate::{
-    connector_kit::{apply, grant, review, revision, scripted, to},
+    connector_fixtures::{apply, grant, review, revision, scripted, to},
     mcp::{call, done},
-    picking::{column, list, text},
+    test_values::{column, list, text},
 };
 
 #[tokio::test]

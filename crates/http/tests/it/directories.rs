@@ -9,7 +9,7 @@ use std::{
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, wrong_fields};
+use crate::test_values::{column, wrong_fields};
 
 const DIRECTORY: &str = "/api/directory";
 

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text};
+use crate::test_values::{column, list, text};
 
 fn seqs(page: &Value) -> Vec<u64> {
     let entries = list(&page["entries"]);

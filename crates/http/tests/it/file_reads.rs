@@ -12,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::picking::{column, wrong_fields};
+use crate::test_values::{column, wrong_fields};
 
 fn write(folder: impl AsRef<Path>, path: &str, bytes: impl AsRef<[u8]>) {
     let path = folder.as_ref().join(path);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use guildhall_testkit::{Answer, Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{Chance, text, wrong_fields};
+use crate::test_values::{Chance, text, wrong_fields};
 
 async fn set(t: &TestHall, author: &Caller, handle: &str) -> Answer {
     t.owner()
@@ -16,7 +16,7 @@ async fn set(t: &TestHall, author: &Caller, handle: &str) -> Answer {
 async fn handles(t: &TestHall, author: &Caller) -> (String, Vec<String>) {
     let path = format!("{}/handles", author.author_url());
     let kept = t.owner().get(&path).await.ok(200);
-    let reserved = crate::picking::column(&kept["reserved"], "handle");
+    let reserved = crate::test_values::column(&kept["reserved"], "handle");
     (text(&kept["current"]), reserved)
 }
 

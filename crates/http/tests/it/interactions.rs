@@ -8,7 +8,7 @@ use guildhall_hall::interactions::Opening;
 use guildhall_testkit::{Answer as HttpAnswer, Caller, TestHall, call, usual_options};
 use serde_json::{Value, json};
 
-use crate::picking::{text, wrong_fields};
+use crate::test_values::{text, wrong_fields};
 
 /// A route of a session.
 pub(crate) fn at(session: &Session, verb: &str) -> String {

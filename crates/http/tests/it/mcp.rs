@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     canvas,
-    picking::{list, text},
+    test_values::{list, text},
     turns::{due, post, room_of, turn},
 };
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     mcp::call,
-    picking::{list, text},
+    test_values::{list, text},
 };
 
 fn server(name: &str) -> Value {

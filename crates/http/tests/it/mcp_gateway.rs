@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{
-    mcp_counterpart::{Counterpart, result_of, tool},
+    mcp_server_stub::{Counterpart, result_of, tool},
     mcp_servers::{ask, at},
-    picking::text,
     sessions,
+    test_values::text,
 };
 
 /// A hall with an agent that speaks for a session of its own.

@@ -5,9 +5,9 @@ use guildhall_testkit::{APPROVED, Caller, TestHall};
 use serde_json::json;
 
 use crate::{
+    agent_tokens::is_at_rest,
     mcp_servers::{CANARY, address, ask, at, program},
-    picking::{column, list, text},
-    tokens::is_at_rest,
+    test_values::{column, list, text},
 };
 
 #[tokio::test]

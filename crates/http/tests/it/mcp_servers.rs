@@ -3,7 +3,7 @@
 use guildhall_testkit::{APPROVED, Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, text, wrong_fields};
+use crate::test_values::{column, text, wrong_fields};
 
 /// A value that must show nowhere but to the owner at a screen.
 pub(crate) const CANARY: &str = "canary-6f1d-value";

@@ -4,12 +4,12 @@ use guildhall_testkit::{Answer, Caller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
+    agent_tokens::is_at_rest,
     mcp,
     mcp_servers::{address, ask, at, program},
-    picking::text,
     sessions,
-    sign_in_place::Place,
-    tokens::is_at_rest,
+    signin_server_stub::Place,
+    test_values::text,
 };
 
 /// A hall with an agent whose server `web` wants a sign-in, and where that is.

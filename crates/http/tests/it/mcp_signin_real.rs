@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::{
     mcp_servers::{ask, at},
-    picking::text,
+    test_values::text,
 };
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc/server.mjs");

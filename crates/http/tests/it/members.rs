@@ -3,7 +3,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text};
+use crate::test_values::{column, list, text};
 
 #[tokio::test]
 async fn people_add_and_remove_members_and_agents_never_do() {

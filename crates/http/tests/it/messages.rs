@@ -6,8 +6,8 @@ use guildhall_testkit::{Caller, EventLog, TestHall, until};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{column, text},
     sessions::{at, open},
+    test_values::{column, text},
 };
 
 const NOWHERE: &str = "7d0a4be9-1b2c-4d3e-8f90-a1b2c3d4e5f6";

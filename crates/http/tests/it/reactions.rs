@@ -3,7 +3,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::{list, text};
+use crate::test_values::{list, text};
 
 /// 👍, 🎉 and a heart without its presentation selector, as an address carries them.
 const THUMBS: &str = "%F0%9F%91%8D";

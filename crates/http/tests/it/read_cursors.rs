@@ -3,7 +3,7 @@
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{Chance, list, listed};
+use crate::test_values::{Chance, list, listed};
 
 #[tokio::test]
 async fn a_cursor_moves_forward_and_back_only_when_asked() {

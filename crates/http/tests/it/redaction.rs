@@ -4,8 +4,8 @@ use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{list, text},
     reactions::reaction,
+    test_values::{list, text},
     threads::reply,
 };
 

@@ -4,7 +4,7 @@
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, listed, text};
+use crate::test_values::{column, list, listed, text};
 
 async fn titles(by: &Caller, query: &str) -> Vec<String> {
     let rooms = by.get(&format!("/api/rooms{query}")).await.ok(200);
@@ -185,7 +185,7 @@ async fn archived_rooms_are_listed_when_asked_for() {
             .await
             .refused(400, "VALIDATION_FAILED");
         assert_eq!(
-            crate::picking::wrong_fields(&details),
+            crate::test_values::wrong_fields(&details),
             ["includeArchived"],
             "{value}"
         );

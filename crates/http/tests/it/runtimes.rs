@@ -4,7 +4,7 @@ use guildhall_domain::runtimes::Definition;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::column;
+use crate::test_values::column;
 
 fn of<'a>(list: &'a Value, kind: &str) -> &'a Value {
     let mut all = list["runtimes"].as_array().unwrap().iter();

@@ -13,7 +13,7 @@ use guildhall_testkit::{Answer, TestHall};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::picking::text;
+use crate::test_values::text;
 
 pub(crate) const CONTENT: &str = "/api/files/content";
 

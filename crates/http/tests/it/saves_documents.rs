@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{
     canvas,
-    picking::text,
     saves::{CONTENT, conflict, hash, replace_by_rename},
+    test_values::text,
 };
 
 /// A room whose canvas shows the file `a.md`.

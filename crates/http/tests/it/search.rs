@@ -3,7 +3,7 @@
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text, wrong_fields};
+use crate::test_values::{column, list, text, wrong_fields};
 
 async fn hits(by: &Caller, query: &str) -> Value {
     by.get(&format!("/api/search?{query}")).await.ok(200)

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{
     canvas::page,
-    picking::{column, text},
     saves::{CONTENT, hash, replace_by_rename},
     sessions::{self, ON_DISK, on_disk},
+    test_values::{column, text},
 };
 
 const EVENTS: [&str; 2] = [

@@ -6,7 +6,7 @@ use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{column, text, wrong_fields},
+    test_values::{column, text, wrong_fields},
     turns::due,
 };
 

@@ -4,8 +4,8 @@ use guildhall_testkit::{Answer, Caller, PASSWORD, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{text, wrong_fields},
-    tokens::is_at_rest,
+    agent_tokens::is_at_rest,
+    test_values::{text, wrong_fields},
 };
 
 const DAY: i64 = 24 * 3_600;

@@ -5,7 +5,7 @@ use guildhall_hall::retention::Retention;
 use guildhall_testkit::{Frame, Options, Stream, TestHall, until};
 use serde_json::{Value, json};
 
-use crate::picking::{Chance, list, text, wrong_fields};
+use crate::test_values::{Chance, list, text, wrong_fields};
 
 /// The places of the events; signals have none.
 fn ids(frames: &[Frame]) -> Vec<u64> {

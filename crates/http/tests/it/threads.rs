@@ -4,8 +4,8 @@ use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{column, list, text},
     reactions::reaction,
+    test_values::{column, list, text},
 };
 
 /// Answers an entry; answers the reply.

@@ -6,7 +6,7 @@ use guildhall_hall::turns::Played;
 use guildhall_testkit::{Caller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text};
+use crate::test_values::{column, list, text};
 
 /// Posts in a room; answers the turns of the post.
 pub(crate) async fn post(by: &Caller, room: &str, words: &str) -> Vec<Value> {

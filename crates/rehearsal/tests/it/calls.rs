@@ -3,7 +3,7 @@
 use guildhall_fake_llm::agent_client::{AgentClient, Decide};
 use serde_json::json;
 
-use crate::scene::{ALLOW, ALWAYS, REJECT, asks, call, scene, statuses, touch};
+use crate::with_session::{ALLOW, ALWAYS, REJECT, asks, call, scene, statuses, touch};
 
 #[tokio::test]
 async fn a_call_is_announced_asked_about_carried_out_and_told() {

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::scene::{ALLOW, Folder, REJECT, asks, opened, scene, set_mode, touch, with_agent};
+use crate::with_session::{
+    ALLOW, Folder, REJECT, asks, opened, scene, set_mode, touch, with_agent,
+};
 
 #[tokio::test]
 async fn a_loaded_session_replays_what_was_said_and_done() {

@@ -3,7 +3,7 @@
 use guildhall_fake_llm::agent_client::AgentClient;
 use serde_json::json;
 
-use crate::scene::{Folder, opened, scene, set_mode, with_agent};
+use crate::with_session::{Folder, opened, scene, set_mode, with_agent};
 
 #[tokio::test]
 async fn it_introduces_itself_as_scripted_and_names_its_modes() {

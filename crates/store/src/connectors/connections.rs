@@ -14,7 +14,7 @@ use rusqlite::Row;
 use super::toolkits::slug_at;
 use crate::{
     Rx, Tx,
-    rows::{count, id, maybe_moment, moment, word, word_of},
+    transactions::{count, id, maybe_moment, moment, word, word_of},
 };
 
 /// A connection with what is secret of it.

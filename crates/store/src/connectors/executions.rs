@@ -1,22 +1,22 @@
-//! Executions and their attempts. What follows an attempt is `domain::connectors::attempts`.
+//! Executions and their attempts. What follows an attempt is `domain::connectors::retries`.
 
 use guildhall_domain::{
     Moment, Result,
     approvals::Requester,
     connectors::{
         classification::Classification,
+        event_payloads::{Status, Surface},
         results::{Executed, Outcome},
-        told::{Status, Surface},
         usage::{Attempt, UsageAsk},
     },
+    idempotency::Claim,
     ids::{AgentId, AuthorId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
-    repeats::Claim,
 };
 use rusqlite::{Row, ToSql, params_from_iter, types::ValueRef};
 
 use crate::{
     Rx, Tx,
-    rows::{count, id, maybe_moment, moment, stored, word, word_of},
+    transactions::{count, id, maybe_moment, moment, stored, word, word_of},
 };
 
 /// An execution as it begins.

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use guildhall_domain::{
     Result,
     connectors::{
+        operation_revisions::Revision,
         reviews::{Accessible, Grant, Selection},
-        revisions::Revision,
     },
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId},
 };
 
-use super::{revisions, toolkits::slug_at};
+use super::{operation_revisions, toolkits::slug_at};
 use crate::{
     Rx, Tx,
-    rows::{count, id, maybe_id},
+    transactions::{count, id, maybe_id},
 };
 
 /// Puts `selection` in the place of all that was granted with a connection.
@@ -210,11 +210,14 @@ pub fn operations(
     connection: ConnectorConnectionId,
 ) -> Result<Vec<Revision>> {
     let params = (agent.as_bytes(), connection.as_bytes());
-    db.all(&operations_sql(), params, revisions::read)
+    db.all(&operations_sql(), params, operation_revisions::read)
 }
 
 fn operations_sql() -> String {
-    let (columns, reachable) = (revisions::COLUMNS, reachable(" AND connection_id = $2"));
+    let (columns, reachable) = (
+        operation_revisions::COLUMNS,
+        reachable(" AND connection_id = $2"),
+    );
     format!("SELECT {columns} {reachable} ORDER BY v.number")
 }
 

@@ -8,7 +8,7 @@ use guildhall_domain::{
         classification::{Classification, RetryPolicy},
         connections::{AccountStatus, Cleanup, Connection as Connected, Lifecycle},
         operations::Operation,
-        rehearsal,
+        scripted_toolkit,
         toolkits::Toolkit,
     },
     ids::ProviderId,
@@ -77,7 +77,7 @@ fn grant(tx: &mut Tx<'_>, toolkit: &Toolkit, operation: &Operation) {
         input_schema: operation.input_schema.clone(),
         discovered_at: Moment::from_millis(0),
     };
-    revisions::add(tx, &revision).unwrap();
+    operation_revisions::add(tx, &revision).unwrap();
     let selection = Selection {
         grants: BTreeMap::from([(AGENT, BTreeSet::from([REVISION]))]),
         // What every agent may run, and this one by itself, counts once.
@@ -93,15 +93,18 @@ fn reached(tx: &Tx<'_>, toolkit: &Toolkit, operation: &Operation) -> usize {
     let found = operations(tx, AGENT, CONNECTION).unwrap();
     assert_eq!(found.len(), counted);
     let named = operation_rows::identity_of(tx, PROVIDER, &toolkit.slug, &operation.slug).unwrap();
-    let granted = revisions::by_id(tx, REVISION).unwrap().unwrap().identity;
+    let granted = operation_revisions::by_id(tx, REVISION)
+        .unwrap()
+        .unwrap()
+        .identity;
     assert_eq!(usize::from(named == Some(granted)), counted);
     counted
 }
 
 #[test]
 fn words_for_people_make_no_other_operation_and_everything_else_does() {
-    let toolkit = rehearsal::toolkit().unwrap();
-    let operation = rehearsal::operations().operations.remove(0);
+    let toolkit = scripted_toolkit::toolkit().unwrap();
+    let operation = scripted_toolkit::operations().operations.remove(0);
     let same = operation.clone();
     let reworded = Operation {
         title: "Look".to_owned(),
@@ -148,8 +151,8 @@ fn words_for_people_make_no_other_operation_and_everything_else_does() {
 
 #[test]
 fn a_connection_that_was_given_up_reaches_nothing() {
-    let toolkit = rehearsal::toolkit().unwrap();
-    let operation = rehearsal::operations().operations.remove(0);
+    let toolkit = scripted_toolkit::toolkit().unwrap();
+    let operation = scripted_toolkit::operations().operations.remove(0);
     let (connection, mut log) = (store(), LogEnd::default());
     let mut tx = Tx::new(&connection, &mut log);
     grant(&mut tx, &toolkit, &operation);

@@ -4,8 +4,8 @@ use guildhall_domain::{
     Result,
     connectors::{
         classification::{Classification, RetryPolicy},
+        operation_revisions::{Identity, schema_hash},
         operations::Operation,
-        revisions::{Identity, schema_hash},
         toolkits::Slug,
     },
     ids::ProviderId,
@@ -13,12 +13,12 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use super::{
-    revisions::identity,
+    operation_revisions::identity,
     toolkits::{json, parsed},
 };
 use crate::{
     Rx, Tx,
-    rows::{word, word_of},
+    transactions::{word, word_of},
 };
 
 const COLUMNS: &str =

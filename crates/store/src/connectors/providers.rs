@@ -9,7 +9,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx, Tx,
-    rows::{self, moment, stored, word, word_of},
+    transactions::{self, moment, stored, word, word_of},
 };
 
 const COLUMNS: &str = "id, kind, label, unavailable, generation, created_at, updated_at";
@@ -44,7 +44,7 @@ pub fn find(db: &Rx<'_>, id: ProviderId) -> Result<Option<Provider>> {
 /// A fault when the engine cannot read.
 pub fn count(db: &Rx<'_>) -> Result<u64> {
     let sql = "SELECT COUNT(*) FROM connector_providers";
-    db.one(sql, [], |row| rows::count(row, 0))
+    db.one(sql, [], |row| transactions::count(row, 0))
 }
 
 /// Adds an instance behind those there are.
@@ -106,11 +106,11 @@ pub fn remove(tx: &mut Tx<'_>, id: ProviderId) -> Result<()> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Provider> {
     Ok(Provider {
-        id: rows::id(row, 0, ProviderId::from_bytes)?,
+        id: transactions::id(row, 0, ProviderId::from_bytes)?,
         provider_type: word(row, 1, &ProviderType::WORDS)?,
         label: row.get(2)?,
         unavailable: row.get(3)?,
-        generation: rows::count(row, 4)?,
+        generation: transactions::count(row, 4)?,
         created_at: moment(row, 5)?,
         updated_at: moment(row, 6)?,
     })

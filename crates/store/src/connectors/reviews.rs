@@ -6,10 +6,10 @@ use guildhall_domain::{
     ids::{ConnectorConnectionId, OperationRevisionId, ProviderId, ReviewId},
 };
 
-use super::revisions;
+use super::operation_revisions;
 use crate::{
     Rx, Tx,
-    rows::{count, id, maybe_moment, moment, stored, unreadable},
+    transactions::{count, id, maybe_moment, moment, stored, unreadable},
 };
 
 /// Adds a review.
@@ -74,7 +74,7 @@ pub fn by_id(db: &Rx<'_>, review: ReviewId) -> Result<Option<Review>> {
         [review.as_bytes()],
         |row| {
             let revision = id(row, 0, OperationRevisionId::from_bytes)?;
-            Ok((revision, revisions::identity(row, 1)?))
+            Ok((revision, operation_revisions::identity(row, 1)?))
         },
     )?;
     found.shown = shown.into_iter().collect();

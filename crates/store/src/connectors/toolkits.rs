@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     Rx, Tx,
-    rows::{self, broken, stored, unreadable, word, word_of},
+    transactions::{self, broken, stored, unreadable, word, word_of},
 };
 
 const COLUMNS: &str = "provider_id, slug, display_name, description, document_url, base_url, url,
@@ -28,7 +28,12 @@ pub fn all(db: &Rx<'_>) -> Result<Vec<(ProviderId, Toolkit)>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM connector_toolkits ORDER BY number"),
         [],
-        |row| Ok((rows::id(row, 0, ProviderId::from_bytes)?, read(row)?)),
+        |row| {
+            Ok((
+                transactions::id(row, 0, ProviderId::from_bytes)?,
+                read(row)?,
+            ))
+        },
     )
 }
 
@@ -64,7 +69,7 @@ pub fn count(db: &Rx<'_>, provider: ProviderId) -> Result<u64> {
     db.one(
         "SELECT COUNT(*) FROM connector_toolkits WHERE provider_id = $1",
         [provider.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -189,8 +194,8 @@ pub fn catalog(
     );
     db.all(&sql, params.as_slice(), |row| {
         Ok(Service {
-            place: rows::count(row, 0)?,
-            provider_id: rows::id(row, 1, ProviderId::from_bytes)?,
+            place: transactions::count(row, 0)?,
+            provider_id: transactions::id(row, 1, ProviderId::from_bytes)?,
             toolkit: slug_at(row, 2)?,
             display_name: row.get(3)?,
             description: row.get(4)?,

@@ -10,7 +10,7 @@ use rusqlite::Row;
 
 use crate::{
     Rx,
-    rows::{self, count, maybe_moment, stored},
+    transactions::{self, count, maybe_moment, stored},
 };
 
 /// How many turns of an agent run or wait, and whether one of them is in this room, or one waits
@@ -39,7 +39,12 @@ pub fn working(db: &Rx<'_>) -> Result<HashMap<RoomId, u64>> {
         "SELECT room_id, COUNT(DISTINCT agent_author_id) FROM turns
          WHERE state IN ('running', 'waiting') GROUP BY room_id",
         [],
-        |row| Ok((rows::id(row, 0, RoomId::from_bytes)?, count(row, 1)?)),
+        |row| {
+            Ok((
+                transactions::id(row, 0, RoomId::from_bytes)?,
+                count(row, 1)?,
+            ))
+        },
     )?;
     Ok(rooms.into_iter().collect())
 }

@@ -2,9 +2,9 @@
 
 use guildhall_domain::{
     Moment, Result,
+    errors::FaultKind,
     events::Event,
     ids::{AgentId, LogId, TokenId},
-    outcome::FaultKind,
 };
 use guildhall_store::{Check, Store, Tx, backups, events, installation};
 use guildhall_world::scratch::Scratch;

@@ -9,9 +9,9 @@ use std::{
 
 use guildhall_domain::{
     Error, Fault, Moment, Result,
+    errors::FaultKind,
     events::Event,
     ids::{AgentId, LogId, TokenId},
-    outcome::FaultKind,
 };
 use guildhall_store::{Check, Store, events, installation};
 use guildhall_world::scratch::Scratch;

@@ -3,7 +3,7 @@
 use guildhall_domain::{
     Moment,
     approvals::Requester,
-    connectors::{classification::Classification, results::Outcome, told::Surface},
+    connectors::{classification::Classification, event_payloads::Surface, results::Outcome},
     ids::{AgentId, AuthorId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
 };
 use guildhall_store::{Store, connectors::executions};

@@ -3,8 +3,8 @@
 use guildhall_domain::{browser as rules, ids::TabId, limits};
 use serde::Serialize;
 
-use super::{BrowserState, steps::steps};
-use crate::fields::{Ask, Fields};
+use super::{BrowserState, input_steps::steps};
+use crate::request_fields::{Ask, Fields};
 
 /// What a viewer says on the stream.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,13 +9,13 @@ use guildhall_domain::{
         Button, Denied, ref_number,
         tools::{Answer, Awaited, Call, Outcome, PageText, Ref, TabLine, Tool, Turnback},
     },
+    errors::Invalid,
     ids::TabId,
     limits,
-    outcome::Invalid,
 };
 use serde_json::{Map, Value, json};
 
-use crate::fields::{self, Ask, Fields, Json};
+use crate::request_fields::{self, Ask, Fields, Json};
 
 /// Digits of a ref, with its `e`.
 const REF_CHARS_MAX: usize = 20;
@@ -229,20 +229,20 @@ pub fn call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Invalid>
     let json = Json(Value::Object(given.collect()));
     match tool {
         Tool::Tabs => Ok(Call::Tabs),
-        Tool::Snapshot => fields::read::<Snapshot>(json).map(|ask| ask.0),
-        Tool::Screenshot => fields::read::<Screenshot>(json).map(|ask| ask.0),
-        Tool::Navigate => fields::read::<Navigate>(json).map(|ask| ask.0),
-        Tool::Click => fields::read::<Click>(json).map(|ask| ask.0),
-        Tool::Hover => fields::read::<Hover>(json).map(|ask| ask.0),
-        Tool::Type => fields::read::<Type>(json).map(|ask| ask.0),
-        Tool::PressKey => fields::read::<PressKey>(json).map(|ask| ask.0),
-        Tool::SelectOption => fields::read::<SelectOption>(json).map(|ask| ask.0),
-        Tool::Scroll => fields::read::<Scroll>(json).map(|ask| ask.0),
-        Tool::WaitFor => fields::read::<WaitFor>(json).map(|ask| ask.0),
-        Tool::Console => fields::read::<Console>(json).map(|ask| ask.0),
-        Tool::TabNew => fields::read::<TabNew>(json).map(|ask| ask.0),
-        Tool::TabSelect => fields::read::<OneTab>(json).map(|ask| Call::TabSelect(ask.0)),
-        Tool::TabClose => fields::read::<OneTab>(json).map(|ask| Call::TabClose(ask.0)),
+        Tool::Snapshot => request_fields::read::<Snapshot>(json).map(|ask| ask.0),
+        Tool::Screenshot => request_fields::read::<Screenshot>(json).map(|ask| ask.0),
+        Tool::Navigate => request_fields::read::<Navigate>(json).map(|ask| ask.0),
+        Tool::Click => request_fields::read::<Click>(json).map(|ask| ask.0),
+        Tool::Hover => request_fields::read::<Hover>(json).map(|ask| ask.0),
+        Tool::Type => request_fields::read::<Type>(json).map(|ask| ask.0),
+        Tool::PressKey => request_fields::read::<PressKey>(json).map(|ask| ask.0),
+        Tool::SelectOption => request_fields::read::<SelectOption>(json).map(|ask| ask.0),
+        Tool::Scroll => request_fields::read::<Scroll>(json).map(|ask| ask.0),
+        Tool::WaitFor => request_fields::read::<WaitFor>(json).map(|ask| ask.0),
+        Tool::Console => request_fields::read::<Console>(json).map(|ask| ask.0),
+        Tool::TabNew => request_fields::read::<TabNew>(json).map(|ask| ask.0),
+        Tool::TabSelect => request_fields::read::<OneTab>(json).map(|ask| Call::TabSelect(ask.0)),
+        Tool::TabClose => request_fields::read::<OneTab>(json).map(|ask| Call::TabClose(ask.0)),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Ask, Fields};
 
 /// Which offer is to be paid for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::{
     approvals::words,
-    fields::{Ask, Fields},
+    request_fields::{Ask, Fields},
 };
 
 words! {

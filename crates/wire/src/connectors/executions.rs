@@ -3,7 +3,7 @@
 
 use guildhall_domain::{
     Moment,
-    connectors::{executions as rules, results, told, usage},
+    connectors::{event_payloads, executions as rules, results, usage},
     ids::{AgentId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
 };
 use serde::Serialize;
@@ -13,12 +13,12 @@ use utoipa::ToSchema;
 use super::reviews::OperationClassification;
 use crate::{
     approvals::words,
-    fields::{Ask, Fields},
+    request_fields::{Ask, Fields},
 };
 
 words! {
     /// Where an execution was asked for.
-    ExecutionSurface = told::Surface {
+    ExecutionSurface = event_payloads::Surface {
         /// By the command line's route.
         Cli,
         /// By the route for programs.
@@ -27,7 +27,7 @@ words! {
         Agent,
     }
     /// What came of an attempt.
-    ExecutionStatus = told::Status {
+    ExecutionStatus = event_payloads::Status {
         /// The service said yes.
         Success,
         /// It said no, or nothing was sent.

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::toolkits::Toolkit;
 use crate::{
     approvals::words,
-    fields::{Ask, Fields},
+    request_fields::{Ask, Fields},
 };
 
 words! {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use guildhall_domain::{
     Moment,
     connectors::{
-        classification as classes, reviews::Selection, revisions as rules, toolkits::Slug,
+        classification as classes, operation_revisions as rules, reviews::Selection, toolkits::Slug,
     },
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId, ProviderId, ReviewId, SessionId},
 };
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::connections::Connection;
 use crate::{
     approvals::words,
-    fields::{Ask, Fields},
+    request_fields::{Ask, Fields},
 };
 
 words! {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use guildhall_domain::connectors::{
     classification::Classification,
     operations::LeftOut,
-    toolkit_bodies::ToolkitAsk,
+    toolkit_requests::ToolkitAsk,
     toolkits::{self as rules, AuthKind, Slug},
 };
 use serde::Serialize;
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::reviews::OperationClassification;
 use crate::{
     approvals::words,
-    fields::{Ask, Fields},
+    request_fields::{Ask, Fields},
 };
 
 words! {

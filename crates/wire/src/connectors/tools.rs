@@ -3,13 +3,13 @@
 
 use guildhall_domain::{
     connectors::classification::Classification,
+    errors::Invalid,
     ids::{ConnectorConnectionId, OperationRevisionId},
     limits::connectors as limits,
-    outcome::Invalid,
 };
 use serde_json::{Map, Value, json};
 
-use crate::fields::{self, Ask, Fields, Json};
+use crate::request_fields::{self, Ask, Fields, Json};
 
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,9 +208,11 @@ pub fn call(tool: Tool, arguments: &Map<String, Value>) -> Result<Call, Invalid>
     let json = Json(Value::Object(arguments.clone()));
     match tool {
         Tool::Connections => Ok(Call::Connections),
-        Tool::Operations => fields::read::<OfConnection>(json).map(|ask| Call::Operations(ask.0)),
-        Tool::Execute(_) => fields::read::<Execution>(json).map(|ask| ask.0),
-        Tool::RequestAccess => fields::read::<Wish>(json).map(|ask| ask.0),
+        Tool::Operations => {
+            request_fields::read::<OfConnection>(json).map(|ask| Call::Operations(ask.0))
+        }
+        Tool::Execute(_) => request_fields::read::<Execution>(json).map(|ask| ask.0),
+        Tool::RequestAccess => request_fields::read::<Wish>(json).map(|ask| ask.0),
     }
 }
 

@@ -19,7 +19,7 @@ use guildhall_domain::limits::{ACP_GARBAGE_LINES_MAX, ACP_LINE_MAX};
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::reading;
+use super::from_acp;
 
 /// Lines handed over before the marker behind them must be reached.
 const LINES_ON_THE_WAY_MAX: usize = 32;
@@ -242,7 +242,7 @@ fn kind(line: &str) -> Option<Kind> {
         }
         RawJsonRpcMessage::Notification(notification) => {
             let call = notification.params.as_ref().and_then(updated_call);
-            if call.is_some_and(|id| !reading::is_call_id(id)) {
+            if call.is_some_and(|id| !from_acp::is_call_id(id)) {
                 return None;
             }
             (Kind::Notification, Some(&notification.method), None)

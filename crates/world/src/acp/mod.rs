@@ -1,17 +1,17 @@
 //! Speaking with a coding agent over the Agent Client Protocol, version 1 (JSON-RPC over stdio).
 //! Starts the process under its keeper, bounds what it may send, and turns what it says into the
-//! words of `domain`. What is done about what it says is `hall::sessions`.
+//! words of `domain`. What is done about what it says is `hall::session_registry`.
 //!
 //! The protocol itself is crate `agent-client-protocol`; nothing outside this module names it.
 
-mod answers;
+mod agent_connection;
 mod codec;
+mod elicitation_forms;
 mod errors;
-mod link;
+mod from_acp;
 mod process;
-mod reading;
 mod reply;
-mod sessions;
+mod session_registry;
 
 use std::{fmt, path::PathBuf};
 
@@ -26,15 +26,15 @@ use guildhall_domain::{
 pub use guildhall_domain::commands::AgentCommand;
 
 /// The questions of a form by its JSON Schema, which tool servers write alike.
-pub(crate) use self::answers::questions_of as questions;
+pub(crate) use self::elicitation_forms::questions_of as questions;
 use self::errors::BEFORE_LAST_WORDS;
 pub use self::{
+    agent_connection::AgentLink,
     errors::{EndKind, Ended, LinkError, in_short},
-    link::AgentLink,
     process::{Running, launch},
     reply::Reply,
 };
-use crate::{enclosure::Enclosure, keeper::KeeperCommand, process_tree::ProcessTrees};
+use crate::{enclosure::Enclosure, process_guard::KeeperCommand, process_tree::ProcessTrees};
 
 /// How many things an agent said may wait for whoever listens; then it waits itself.
 pub const SAID_MAX: usize = 16;

@@ -30,14 +30,13 @@ use tokio::{
 
 use super::{
     AgentLink, BEFORE_LAST_WORDS, EndKind, Ended, Launch, LinkError, Reply, SAID_MAX, Said,
-    answers,
+    agent_connection::Shared,
     codec::{Flow, LineSink, LineStream, Marker},
-    link::Shared,
-    reading,
+    elicitation_forms, from_acp,
 };
 use crate::{
-    environment::AGENT_TOKEN,
-    kept::{KeptProcess, Pipes, Start},
+    guarded_process::{KeptProcess, Pipes, Start},
+    process_environment::AGENT_TOKEN,
 };
 
 /// How long what waits for the agent may take to be written once it shall end.
@@ -256,7 +255,7 @@ async fn talk(
             >(raw)
             {
                 Ok(request) => {
-                    let (session, asked, call) = reading::permission(request);
+                    let (session, asked, call) = from_acp::permission(request);
                     let reply = Reply::permission(responder);
                     permissions.ask(session, asked, call, reply).await;
                     Ok(())
@@ -316,7 +315,7 @@ struct Ear {
 impl Ear {
     async fn update(&self, any: AnyUpdate) {
         let session = any.session_id;
-        for update in reading::updates(any.update) {
+        for update in from_acp::updates(any.update) {
             if self.shared.sessions.passes(&session, &update) {
                 let session = session.clone();
                 self.hand_on(Said::Update { session, update }).await;
@@ -335,7 +334,7 @@ impl Ear {
             Asked::Permission { tool_call_id, .. } => Some(tool_call_id),
             Asked::Form { tool_call_id, .. } => tool_call_id.as_ref(),
         };
-        if id.is_some_and(|id| !reading::is_call_id(id)) {
+        if id.is_some_and(|id| !from_acp::is_call_id(id)) {
             return reply.send(Answer::Cancelled);
         }
         self.hand_on(Said::Ask {
@@ -349,12 +348,15 @@ impl Ear {
 
     async fn form(&self, request: &CreateElicitationRequest, reply: Reply) {
         let (scope, questions) = match &request.mode {
-            ElicitationMode::Form(form) => (&form.scope, answers::questions(form)),
-            ElicitationMode::Url(url) => (&url.scope, vec![answers::link(url, &request.message)]),
+            ElicitationMode::Form(form) => (&form.scope, elicitation_forms::questions(form)),
+            ElicitationMode::Url(url) => (
+                &url.scope,
+                vec![elicitation_forms::link(url, &request.message)],
+            ),
             // A form of a later protocol that nobody here can fill in.
             _ => return reply.send(Answer::Cancelled),
         };
-        let named = answers::scope(scope);
+        let named = elicitation_forms::scope(scope);
         let only = || Some((self.shared.sessions.only()?, None));
         let Some((session, tool_call_id)) = named.or_else(only) else {
             return reply.send(Answer::Cancelled);

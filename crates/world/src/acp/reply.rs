@@ -9,7 +9,7 @@ use agent_client_protocol::v1::{
 };
 use guildhall_domain::interactions::Answer;
 
-use super::answers;
+use super::elicitation_forms;
 
 /// Where the answer to one question of an agent goes. Dropped, it answers "cancelled".
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Reply {
                         ElicitationAction::Accept(ElicitationAcceptAction::new())
                     }
                     Answer::Accepted(values) => ElicitationAction::Accept(
-                        ElicitationAcceptAction::new().content(answers::content(values)),
+                        ElicitationAcceptAction::new().content(elicitation_forms::content(values)),
                     ),
                     Answer::Declined => ElicitationAction::Decline,
                     Answer::Selected(_) | Answer::Cancelled => ElicitationAction::Cancel,

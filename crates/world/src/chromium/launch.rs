@@ -14,11 +14,11 @@ use tokio::time::timeout;
 use super::{Chromium, Ended, Happenings, Running, connect, talk};
 use crate::{
     enclosure::Enclosure,
+    guarded_process::{KeptProcess, Pipes, Start},
     ids,
-    keeper::KeeperCommand,
-    kept::{KeptProcess, Pipes, Start},
+    process_guard::KeeperCommand,
     process_tree::{ProcessTrees, Whose},
-    tail::Tail,
+    stderr_tail::Tail,
 };
 
 /// Bytes of its standard error that are kept.

@@ -4,21 +4,21 @@
 //! No TCP port is ever opened for it: any user of the computer could attach there.
 //! What is to be done, when, and for whom is `hall::browser`. Source: contract chapter 7.
 
-mod agent;
-mod book;
-mod commands;
-mod elements;
-mod events;
-mod found;
-mod happenings;
-mod input;
+mod accessibility_tree;
+mod agent_tools;
+mod browser_commands;
+mod click_count;
+mod devtools_pipe;
+mod element_location;
+mod event_inbox;
+mod executable_search;
+mod input_events;
+mod isolated_scripts;
 mod keys;
 mod launch;
-mod outline;
-mod pipe;
-mod presses;
-mod reports;
-mod scripts;
+mod page_events;
+mod protocol_events;
+mod target_registry;
 
 use std::{
     fmt,
@@ -37,17 +37,19 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
-pub use agent::{ConsoleLine, Outcome, Snapshot, Visited, Wanted};
-pub use commands::{Shot, Way};
-pub use found::{Places, ProfileError, can_be_sandboxed, executable, has_display, profile};
-pub use happenings::{Frame, Happening, Happenings};
+pub use agent_tools::{ConsoleLine, Outcome, Snapshot, Visited, Wanted};
+pub use browser_commands::{Shot, Way};
+pub use event_inbox::{Frame, Happening, Happenings};
+pub use executable_search::{
+    Places, ProfileError, can_be_sandboxed, executable, has_display, profile,
+};
 pub use launch::{Launch, launch};
 
 use self::{
-    book::Book,
-    events::Listener,
-    happenings::Mailbox,
-    pipe::{Heard, Message, Messages, Wire},
+    devtools_pipe::{Heard, Message, Messages, Wire},
+    event_inbox::Mailbox,
+    protocol_events::Listener,
+    target_registry::Book,
 };
 
 /// Why the browser did not do what it was asked for.
@@ -185,7 +187,7 @@ async fn talk(
         // Nobody reads what is said, so it is over as soon as nothing is heard either; but what
         // ended it may still be in the other pipe.
         () = async {
-            pipe::write_all(to, written).await;
+            devtools_pipe::write_all(to, written).await;
             std::future::pending::<()>().await;
         } => false,
         // An error means that every handle is gone, which is a stop as well.

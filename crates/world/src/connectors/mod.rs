@@ -3,10 +3,10 @@
 //! and what comes back says as precisely as it can be known whether anything was sent.
 //! Which services there are, and who may use them, is `hall::connectors`.
 
-pub mod arguments;
-mod documents;
-mod http_talk;
-mod tools;
+pub mod argument_validation;
+mod http_execution;
+mod mcp_tools;
+mod openapi_documents;
 
 use std::{
     cmp::Reverse,
@@ -17,15 +17,17 @@ use std::{
 };
 
 use guildhall_domain::{
-    connectors::{operations::Binding, rehearsal, requests, sent::Sent, toolkits::Toolkit},
-    mcp_signin::{Reach, addresses::is_loopback_host},
+    connectors::{
+        http_requests, operations::Binding, scripted_toolkit, send_result::Sent, toolkits::Toolkit,
+    },
+    mcp_signins::{Reach, address_policy::is_loopback_host},
 };
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use url::{Host, Url, form_urlencoded};
 
-pub use self::{documents::Unread, tools::Unlisted};
-use crate::outgoing::Outgoing;
+pub use self::{mcp_tools::Unlisted, openapi_documents::Unread};
+use crate::http_client::Outgoing;
 
 /// What is said of us.
 const AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
@@ -37,7 +39,7 @@ pub struct Services {
     private: Outgoing,
     loopback: Outgoing,
     /// How MCP servers were spoken with before, by their addresses. Held for a look at a time.
-    spoken: Arc<Mutex<HashMap<String, tools::Spoken>>>,
+    spoken: Arc<Mutex<HashMap<String, mcp_tools::Spoken>>>,
     /// The turns in which documents are parsed.
     parsing: Arc<Semaphore>,
 }
@@ -97,7 +99,7 @@ impl Services {
             private: outgoing.within_reach(Reach::Private),
             loopback: outgoing.within_reach(Reach::Loopback),
             spoken: Arc::default(),
-            parsing: Arc::new(Semaphore::new(documents::PARSED_AT_ONCE_MAX)),
+            parsing: Arc::new(Semaphore::new(openapi_documents::PARSED_AT_ONCE_MAX)),
         }
     }
 
@@ -108,11 +110,11 @@ impl Services {
         match sending.binding {
             Binding::Http(binding) => self.request(binding, &sending).await,
             Binding::Mcp { tool } => self.call(tool, &sending).await,
-            Binding::Rehearsal { deed } => rehearsal::play(*deed, sending.arguments),
+            Binding::Rehearsal { deed } => scripted_toolkit::play(*deed, sending.arguments),
         }
     }
 
-    fn spoken(&self) -> MutexGuard<'_, HashMap<String, tools::Spoken>> {
+    fn spoken(&self) -> MutexGuard<'_, HashMap<String, mcp_tools::Spoken>> {
         self.spoken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -153,7 +155,12 @@ fn shapes(secret: &str) -> Vec<String> {
     // Without the quotation marks around it.
     let json = json.get(1..json.len() - 1).unwrap_or_default().to_owned();
     let form = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-    let mut shapes = vec![secret.to_owned(), json, requests::encoded(secret), form];
+    let mut shapes = vec![
+        secret.to_owned(),
+        json,
+        http_requests::encoded(secret),
+        form,
+    ];
     shapes.sort_by_key(|shape| Reverse(shape.len()));
     shapes.dedup();
     shapes
@@ -183,7 +190,7 @@ mod tests {
     #[test]
     fn nothing_is_sent_further_than_the_address_itself_is_away() {
         let services =
-            Services::new(&Outgoing::open(crate::outgoing::OwnPorts::default()).unwrap());
+            Services::new(&Outgoing::open(crate::http_client::OwnPorts::default()).unwrap());
         let cases = [
             ("https://a.example/v1", true),
             ("https://10.0.0.1/v1", true),

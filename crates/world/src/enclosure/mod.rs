@@ -10,9 +10,9 @@
 //! keeper does to itself before it starts anything. So everything below a keeper is enclosed, and
 //! so is the keeper.
 
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
-mod kernel;
-mod starters;
+#[cfg_attr(not(target_os = "linux"), path = "unsupported.rs")]
+mod linux;
+mod process_launchers;
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::ports::{PortRange, Reserved};
+use guildhall_domain::port_ranges::{PortRange, Reserved};
 use tokio::{
     process::{Child, Command},
     sync::{OnceCell, oneshot},
@@ -38,9 +38,11 @@ use tokio::{
     time::timeout,
 };
 
-use self::kernel::Rules;
-pub use self::starters::Starter;
-use crate::{data_dir, keeper::KeeperCommand, peers::own_uid, reserved::overlapping_range};
+use self::linux::Rules;
+pub use self::process_launchers::Starter;
+use crate::{
+    data_dir, peer_lookup::own_uid, process_guard::KeeperCommand, reserved_ports::overlapping_range,
+};
 
 /// The hidden subcommand that tries what a keeper would do, see [`check`].
 pub const CHECK: &str = "enclosure-check";
@@ -217,7 +219,7 @@ impl OwnWalls {
     /// What the kernel says, with what was being done.
     pub fn hide(&self) -> io::Result<()> {
         match &self.data {
-            Some(data) => kernel::hide(data, &self.hidden),
+            Some(data) => linux::hide(data, &self.hidden),
             None => Ok(()),
         }
     }
@@ -228,7 +230,7 @@ impl OwnWalls {
     /// What the kernel says.
     pub fn filter(&self) -> io::Result<()> {
         match self.filters_calls {
-            true => kernel::filter(),
+            true => linux::filter(),
             false => Ok(()),
         }
     }
@@ -240,9 +242,9 @@ pub fn check() -> String {
     // Any folder but the one we are in.
     let hides = || {
         std::env::set_current_dir("/")?;
-        kernel::hide(&KnownFolder::at(std::env::temp_dir())?, &[])
+        linux::hide(&KnownFolder::at(std::env::temp_dir())?, &[])
     };
-    let tried = [("files", hides()), ("calls", kernel::filter())];
+    let tried = [("files", hides()), ("calls", linux::filter())];
     let failed = tried.into_iter().filter_map(|(word, outcome)| {
         let why = outcome.err()?;
         Some(format!("{word}: {why}\n"))
@@ -362,7 +364,7 @@ impl Enclosure {
                 around,
                 reached: Vec::new(),
                 usual: usual_data_folder(environment).filter(|usual| *usual != own),
-                sockets: starters::sockets(environment, own_uid()),
+                sockets: process_launchers::sockets(environment, own_uid()),
                 parts,
                 failures,
                 rules: OnceCell::new(),

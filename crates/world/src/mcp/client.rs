@@ -27,8 +27,8 @@ use tokio::{
 
 use super::{
     Asking, Ended, Lifecycle, Listing, McpError, ServerSaid, Waits,
-    answers::Answers,
-    ear::{self, Asked},
+    raw_message_tap::{self, Asked},
+    server_requests::Answers,
 };
 
 /// How long a question that the end cut off waits to hear how the server ended.
@@ -249,7 +249,9 @@ impl Client {
     ) -> Result<Value, McpError> {
         let asked = Asked::new(asking.tag, asking.progress.clone());
         let mut request = CustomRequest::new(method, params);
-        request.extensions.insert(ear::Asking(Arc::clone(&asked)));
+        request
+            .extensions
+            .insert(raw_message_tap::Asking(Arc::clone(&asked)));
         let request = ClientRequest::CustomRequest(request);
         let options = PeerRequestOptions::no_options();
         let sent = self.inner.peer.send_request_with_option(request, options);

@@ -13,7 +13,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::outgoing::{OutgoingError, plain};
+use crate::http_client::{OutgoingError, plain};
 
 /// Why something asked of an MCP server did not happen. What servers say is cut to
 /// [`MCP_UPSTREAM_CHARS_MAX`] characters; the texts hold no header and no address.

@@ -6,20 +6,20 @@
 //! The protocol itself is crate `rmcp`; no type of it leaves this module. It runs tasks of its
 //! own, which end with the connection.
 
-mod answers;
-mod checking;
 mod client;
-mod connecting;
-mod ear;
+mod connect;
+mod elicitation_forms;
 mod errors;
-mod events;
-mod forms;
-mod http_talk;
-mod lines;
-mod pipes;
-mod site;
-mod skim;
-mod two_endpoints;
+mod http_endpoint;
+mod line_reader;
+mod message_id_scan;
+mod raw_message_tap;
+mod server_check;
+mod server_requests;
+mod sse_parser;
+mod sse_transport;
+mod stdio_transport;
+mod streamable_http;
 
 use std::{
     fmt,
@@ -35,17 +35,18 @@ use http::HeaderValue;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub(crate) use self::checking::during;
+pub(crate) use self::server_check::during;
 pub use self::{
-    checking::{check, settled},
     client::Client,
-    connecting::connect,
-    ear::{Notice, Notices, Progress},
+    connect::connect,
+    elicitation_forms::form,
     errors::McpError,
-    forms::form,
+    raw_message_tap::{Notice, Notices, Progress},
+    server_check::{check, settled},
 };
 use crate::{
-    enclosure::Enclosure, keeper::KeeperCommand, outgoing::Outgoing, process_tree::ProcessTrees,
+    enclosure::Enclosure, http_client::Outgoing, process_guard::KeeperCommand,
+    process_tree::ProcessTrees,
 };
 
 /// What the caller knows a question by, such as a call of a session.
@@ -397,7 +398,7 @@ mod tests {
             url: "https://example.org/?key=hush".to_owned(),
             headers: secret("X-Key"),
             bearer: Bearer::of(Some("hush".to_owned())),
-            outgoing: Outgoing::open(crate::outgoing::OwnPorts::default()).unwrap(),
+            outgoing: Outgoing::open(crate::http_client::OwnPorts::default()).unwrap(),
         };
         let printed = format!(
             "{stdio:?} {:?} {:?}",

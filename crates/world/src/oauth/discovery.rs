@@ -2,7 +2,7 @@
 //! 7591; the 2025-03-26 revision of MCP, "Fallbacks for Servers without Metadata Discovery".
 
 use bytes::Bytes;
-use guildhall_domain::mcp_signin::{
+use guildhall_domain::mcp_signins::{
     Failure,
     metadata::{
         AuthMethod, Challenge, ResourceMetadata, ServerMetadata, is_at_origin, is_of,
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::{Client, Talk, device::DEVICE_GRANT, request};
+use super::{Client, Talk, device_grant::DEVICE_GRANT, request};
 
 /// What was found out about signing in with a server.
 #[derive(Clone, Debug)]

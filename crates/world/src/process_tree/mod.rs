@@ -8,10 +8,10 @@
 //! Costs next to nothing while no process runs below the server. Otherwise one search of `/proc`
 //! answers for all connections that wait; it runs on a thread of its own, within a budget.
 
-mod killing;
-mod lost;
+mod kill;
+mod lost_guards;
 mod processes;
-mod search;
+mod socket_search;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -25,11 +25,11 @@ use std::{
 use guildhall_domain::ids::AgentId;
 use tokio::sync::oneshot;
 
-pub(crate) use self::killing::{Left, kill_below};
+pub(crate) use self::kill::{Left, kill_below};
 use self::{
-    lost::{Entered, Lost, RecordFile},
+    lost_guards::{Entered, Lost, RecordFile},
     processes::{Process, State, Table},
-    search::{Found, search},
+    socket_search::{Found, search},
 };
 
 /// How many processes are remembered that held sockets of people.
@@ -357,7 +357,7 @@ impl ProcessTrees {
             return;
         };
         let root = std::process::id();
-        let below = search::below(&table, root, &keepers);
+        let below = socket_search::below(&table, root, &keepers);
         let is_known = |process: Process| {
             process.pid == root
                 || keepers.contains_key(&process.pid)
@@ -472,8 +472,8 @@ impl ProcessTrees {
     }
 
     /// What a search has to know. Waits a moment for the word on keepers that have just ended.
-    fn settled(&self) -> search::Known {
-        let is_explained = |known: &search::Known| {
+    fn settled(&self) -> socket_search::Known {
+        let is_explained = |known: &socket_search::Known| {
             let mut keepers = known.keepers.values();
             keepers.all(|it| it.is_enclosed || it.entered.process.state().is_some())
         };
@@ -493,7 +493,7 @@ impl ProcessTrees {
 
     /// What is known now. Keepers that have ended or are stopped, and whose end nobody has
     /// explained yet, count as lost.
-    fn search_known(&self) -> search::Known {
+    fn search_known(&self) -> socket_search::Known {
         let known = self.known();
         let mut lost = known.lost.clone();
         for keeper in known.keepers.values().filter(|keeper| !keeper.is_enclosed) {
@@ -501,7 +501,7 @@ impl ProcessTrees {
                 lost.push(keeper.lost());
             }
         }
-        search::Known {
+        socket_search::Known {
             keepers: known.keepers.clone(),
             lost,
             was_open: known.was_open,

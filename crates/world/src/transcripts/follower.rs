@@ -14,7 +14,7 @@ use guildhall_domain::{
 use memchr::memchr_iter;
 
 use super::Found;
-use crate::confined::beneath::Beneath;
+use crate::confined_fs::contained_folder::Beneath;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;

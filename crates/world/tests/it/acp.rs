@@ -10,7 +10,7 @@ use guildhall_world::acp::{
 };
 use serde_json::json;
 
-use crate::puppets::{Puppet, launch_of, puppet, soon};
+use crate::fake_agents::{Puppet, launch_of, puppet, soon};
 
 impl Puppet {
     /// What it asks next, past everything else.

@@ -8,12 +8,12 @@ use std::{
 use guildhall_domain::connectors::{
     openapi,
     operations::Operation,
-    sent::Sent,
+    send_result::Sent,
     toolkits::{Auth, KeyPlace, Slug, Toolkit},
 };
 use guildhall_world::{
     connectors::{Credentials, Sending, Services},
-    outgoing::{Outgoing, OwnPorts},
+    http_client::{Outgoing, OwnPorts},
 };
 use serde_json::{Value, json};
 use tokio::{

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::{
-    puppets::{PATIENCE, lives, puppet, soon},
-    servers::{Talk, at_most, hooks, map, stdio, stdio_in},
+    fake_agents::{PATIENCE, lives, puppet, soon},
+    mcp_connections::{Talk, at_most, hooks, map, stdio, stdio_in},
 };
 
 fn tools(word: &str) -> Target {

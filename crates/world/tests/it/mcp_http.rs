@@ -10,8 +10,8 @@ use std::{
 use bytes::Bytes;
 use guildhall_domain::limits::MCP_RESULT_BYTES_MAX;
 use guildhall_world::{
+    http_client::{Outgoing, OwnPorts},
     mcp::{Address, Asking, Bearer, Hooks, Lifecycle, McpError, Target, check},
-    outgoing::{Outgoing, OwnPorts},
 };
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{
-    puppets::{PATIENCE, soon},
-    servers::{Talk, at_most, map},
+    fake_agents::{PATIENCE, soon},
+    mcp_connections::{Talk, at_most, map},
 };
 
 /// A request as it came.

@@ -11,13 +11,13 @@ use std::{
 
 use guildhall_domain::connectors::{
     operations::Operation,
-    sent::Sent,
-    toolkit_bodies::ToolkitAsk,
+    send_result::Sent,
+    toolkit_requests::ToolkitAsk,
     toolkits::{Auth, KeyPlace, Slug, Toolkit},
 };
 use guildhall_world::{
     connectors::{Credentials, Sending, Services},
-    outgoing::{Outgoing, OwnPorts},
+    http_client::{Outgoing, OwnPorts},
     scratch::Scratch,
 };
 use serde_json::{Value, json};

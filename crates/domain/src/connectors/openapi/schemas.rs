@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use super::budget::Budget;
+use super::read_budget::Budget;
 
 /// Which dialect a document's schemas are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::json;
 
-use super::flows::{Key, begun};
+use super::auth_flows::{Key, begun};
 use crate::cli::{
-    bodies::{changes, given},
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_bodies::{changes, given},
+    request_target::Target,
 };
 
 /// What can be done with connections.

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::reviews::OfAgentThere;
 use crate::cli::{
-    args::{Once, Page},
-    desk::Desk,
-    failures::Failure,
-    input,
-    mcp::{Waiting, gated},
+    cli_context::Desk,
+    common_args::{Once, Page},
+    failure::Failure,
+    mcp_servers::{Waiting, gated},
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
+    terminal_input,
 };
 
 /// An operation that is run.
@@ -82,7 +82,7 @@ const USAGE: View = View {
 pub(super) async fn run(desk: &Desk, path: &str, ask: Run) -> Result<u8, Failure> {
     let text = match (&ask.arguments, &ask.arguments_file) {
         (Some(text), _) => text.clone(),
-        (None, Some(file)) => input::document_of(file)?,
+        (None, Some(file)) => terminal_input::document_of(file)?,
         (None, None) => "{}".to_owned(),
     };
     let arguments: Value = serde_json::from_str(&text)

@@ -1,16 +1,16 @@
 //! `guildhall connections` and `guildhall exec`. Keys of services come from a file or standard
 //! input, never from an argument.
 
+mod auth_flows;
 mod connections;
 mod executions;
-mod flows;
 mod providers;
 mod reviews;
 
 use clap::Subcommand;
 
 pub(super) use self::executions::Run;
-use super::{desk::Desk, failures::Failure};
+use super::{cli_context::Desk, failure::Failure};
 
 /// What can be done with connections.
 #[derive(Clone, Debug, Subcommand)]
@@ -20,14 +20,14 @@ pub(crate) enum Verb {
     /// Finds services one can connect
     #[command(after_help = "Example:\n  guildhall connections catalog pets")]
     Catalog(providers::Catalog),
-    /// Begins to sign in with a service; `flows show` says what to do then
+    /// Begins to sign in with a service; `auth_flows show` says what to do then
     #[command(
         after_help = "Example:\n  guildhall connections connect 0192f0c1-2d3e-7abc-8def-0123456789ab rehearsal --label 'To try it'"
     )]
-    Connect(flows::Connect),
+    Connect(auth_flows::Connect),
     /// Signing in with services
     #[command(subcommand)]
-    Flows(flows::Verb),
+    Flows(auth_flows::Verb),
     /// Looking at what a connection can do, and granting it
     #[command(subcommand)]
     Reviews(reviews::Reviews),
@@ -58,8 +58,8 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::One(verb) => connections::run(desk, verb).await?,
         Verb::Catalog(ask) => providers::catalog(desk, ask).await?,
-        Verb::Connect(ask) => flows::connect(desk, ask).await?,
-        Verb::Flows(verb) => return flows::run(desk, verb).await,
+        Verb::Connect(ask) => auth_flows::connect(desk, ask).await?,
+        Verb::Flows(verb) => return auth_flows::run(desk, verb).await,
         Verb::Reviews(verb) => reviews::reviews(desk, verb).await?,
         Verb::Grants(verb) => reviews::grants(desk, verb).await?,
         Verb::Sessions(verb) => reviews::sessions(desk, verb).await?,

@@ -6,13 +6,13 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Map, Value, json};
 
 use crate::cli::{
-    args::{self, Once},
-    bodies::{changes, given},
-    desk::Desk,
-    failures::Failure,
-    input,
+    cli_context::Desk,
+    common_args::{self, Once},
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_bodies::{changes, given},
+    request_target::Target,
+    terminal_input,
 };
 
 /// What can be done with provider instances.
@@ -156,7 +156,7 @@ pub(crate) struct Catalog {
     /// Words that services or their operations hold
     words: Vec<String>,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::Page,
 }
 
 const LIST: View = View {
@@ -253,7 +253,7 @@ pub(super) async fn run_toolkit(desk: &Desk, verb: ToolkitVerb) -> Result<(), Fa
             desk.output.done("The toolkit is removed.")
         }
         ToolkitVerb::Credential(Credential::Set(ask)) => {
-            let secret = input::text_of(&ask.secret_file)?;
+            let secret = terminal_input::text_of(&ask.secret_file)?;
             let target = toolkit(&ask.toolkit).then("credential");
             let answer = desk.put(&target, Some(&json!({"secret": secret}))).await?;
             desk.output.show(&answer, &SAVED)
@@ -303,7 +303,7 @@ fn body(ask: &Put) -> Result<Value, Failure> {
 
 /// The JSON object of a file.
 fn object(file: &Path) -> Result<Map<String, Value>, Failure> {
-    let text = input::document_of(file)?;
+    let text = terminal_input::document_of(file)?;
     serde_json::from_str(&text).map_err(|error| {
         let file = file.display();
         Failure::Usage(format!("{file} holds no JSON object: {error}."))

@@ -6,10 +6,10 @@ use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use crate::cli::{
-    desk::Desk,
-    failures::Failure,
+    cli_context::Desk,
+    failure::Failure,
     output::{Cell, View},
-    target::Target,
+    request_target::Target,
 };
 
 /// What can be done with reviews.

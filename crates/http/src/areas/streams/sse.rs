@@ -10,7 +10,7 @@ use axum::{
 use futures_util::stream;
 use guildhall_hall::streams::{End, Frame, Stream};
 
-use super::encode::encode;
+use super::frame_encoding::encode;
 
 /// How the stream begins: so that proxies and clients see it is open, and come back soon.
 const PREAMBLE: &str = ": connected\nretry: 1000\n\n";

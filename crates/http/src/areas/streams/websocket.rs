@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
-use super::encode::encode;
+use super::frame_encoding::encode;
 use crate::listener::STREAM_STALL_S;
 
 /// Seconds without a pong after which the client counts as gone.

@@ -14,11 +14,11 @@ use super::{
     services::{CLIENT_SECRET, HEADER, KEY, ROOT, Services, VARIABLE},
 };
 use crate::{
-    cloud_kit,
-    connector_kit::RUN,
+    cloud_service_stub,
+    connector_fixtures::RUN,
     mcp_servers::{ask, at},
-    picking::{list, text},
-    sign_in_place::{Asked, Place},
+    signin_server_stub::{Asked, Place},
+    test_values::{list, text},
     turns::look,
 };
 
@@ -294,14 +294,14 @@ async fn turns(t: &TestHall, facts: &Facts) {
 async fn cloud(t: &mut TestHall, services: &Services) {
     let path = "/api/cloud/link/check";
     t.owner().post(path, json!({})).await.ok(200);
-    assert_eq!(cloud_kit::link(t).await["state"], "linked");
+    assert_eq!(cloud_service_stub::link(t).await["state"], "linked");
     t.restart_with(services.options(&services.other_cloud))
         .await;
-    services.other_cloud.says(cloud_kit::Word::Key);
-    let is_linked = async || cloud_kit::link(t).await["state"] == "linked";
+    services.other_cloud.says(cloud_service_stub::Word::Key);
+    let is_linked = async || cloud_service_stub::link(t).await["state"] == "linked";
     within_a_minute(t, "a link", is_linked).await;
     let asked = services.other_cloud.last("/oauth/token");
-    assert!(asked.contains(cloud_kit::DEVICE_CODE), "{asked}");
+    assert!(asked.contains(cloud_service_stub::DEVICE_CODE), "{asked}");
     t.restart_with(services.options(&services.cloud)).await;
 }
 

@@ -11,7 +11,7 @@ use guildhall_domain::settings::{CLOUD_URL, Source, Value as Setting};
 use guildhall_testkit::{Options, TestHall, until};
 use serde_json::json;
 
-use crate::{cloud_kit::Cloud, sign_in_place::Place};
+use crate::{cloud_service_stub::Cloud, signin_server_stub::Place};
 
 /// The folder agents work beneath. It is the same on every computer, so that no scratch folder
 /// stands in what is stored.

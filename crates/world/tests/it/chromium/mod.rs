@@ -1,10 +1,10 @@
 //! Chromium itself, without a window, and the pages of a site on loopback.
 
-mod agents;
-mod fake;
-mod life;
+mod agent_tools;
+mod lifecycle;
+mod loopback_site;
 mod pages;
-mod site;
+mod scripted_devtools_peer;
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,14 @@ use guildhall_world::{
         self, Chromium, Ended, Frame, Happening, Happenings, Launch, Places, Running, launch,
     },
     enclosure::Enclosure,
-    environment,
-    keeper::KeeperCommand,
+    process_environment,
+    process_guard::KeeperCommand,
     process_tree::ProcessTrees,
     scratch::Scratch,
 };
 use tokio::task::JoinHandle;
 
-use crate::puppets::{puppet, soon};
+use crate::fake_agents::{puppet, soon};
 
 /// How long an action of a page may wait for something.
 const A_WHILE: Duration = Duration::from_secs(20);
@@ -68,14 +68,14 @@ struct Browser {
 }
 
 fn launch_in(home: &Path, program: PathBuf, trees: &ProcessTrees) -> Launch {
-    let mut server = environment::of_server();
+    let mut server = process_environment::of_server();
     server.insert("HOME".to_owned(), home.display().to_string());
     Launch {
         program,
         profile: home.join("profile"),
         mode: Mode::Embedded,
         viewport: Viewport::default(),
-        env: environment::of_browser(&server),
+        env: process_environment::of_browser(&server),
         is_unsandboxed: !chromium::can_be_sandboxed(),
         walled_port: None,
         enclosure: Enclosure::off(),
@@ -209,7 +209,7 @@ fn processes_of(home: &Path, word: &str) -> Vec<u32> {
             let is_keeper = line.contains("keeper");
             line.contains(&home) && line.contains(word) && !is_keeper
         })
-        .filter(|pid| crate::puppets::lives(*pid))
+        .filter(|pid| crate::fake_agents::lives(*pid))
         .collect()
 }
 

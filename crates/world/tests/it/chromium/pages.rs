@@ -9,10 +9,11 @@ use guildhall_domain::{
 use guildhall_world::chromium::{BrowserError, Shot, Wanted, Way};
 
 use super::{
-    A_WHILE, Browser, kill, processes_of,
-    site::{Site, answer, html},
+    A_WHILE, Browser, kill,
+    loopback_site::{Site, answer, html},
+    processes_of,
 };
-use crate::puppets::soon;
+use crate::fake_agents::soon;
 
 fn click(x: f64, y: f64) -> Steps {
     steps(vec![Step::Click {

@@ -1,0 +1,116 @@
+//! What needs a card, from the owner's terminal: the card is shown, a yes is said to it by its
+//! digest or at the prompt, and the same request is sent again.
+
+use clap::Args;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::Waiting;
+use crate::cli::{
+    approval_cards,
+    approvals::{beginning, seen_as},
+    cli_context::Desk,
+    failure::Failure,
+    http_client::{Answer, Gated},
+    output,
+    request_target::Target,
+    terminal_input,
+};
+
+/// How a command with a card comes by a person's yes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Approving {
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+    /// Approve it, as its owner: the first 8 or more characters of the digest that its card shows
+    #[arg(
+        long,
+        value_name = "DIGEST",
+        value_parser = beginning,
+        help_heading = "When a person must approve it"
+    )]
+    pub(super) yes: Option<String>,
+}
+
+/// A change of tool servers on its way.
+pub(super) struct Change<'a> {
+    pub(super) method: Method,
+    pub(super) target: &'a Target,
+    pub(super) body: Option<&'a Value>,
+    pub(super) gated: Gated,
+}
+
+impl Change<'_> {
+    /// Sends it, and holds it where somebody else says yes to it.
+    ///
+    /// # Errors
+    /// Those of [`Desk::gated`].
+    pub(super) async fn send(&self, desk: &Desk) -> Result<Answer, Failure> {
+        let (method, gated) = (self.method.clone(), self.gated.clone());
+        desk.gated(method, self.target, self.body, gated).await
+    }
+
+    /// Sends it, with the yes of the person at this terminal where it needs one and the caller is
+    /// who can say it.
+    ///
+    /// # Errors
+    /// Those of [`Desk::gated`]; [`Failure::Unapproved`] when nobody said yes,
+    /// [`Failure::Usage`] when it was said to another card, or no was.
+    pub(super) async fn send_with_card(
+        mut self,
+        desk: &Desk,
+        yes: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        if !decides(desk).await? {
+            return self.send(desk).await;
+        }
+        let wait = self.gated.wait.replace(0).filter(|wait| *wait > 0);
+        let asked = match self.send(desk).await {
+            Err(Failure::Answered(asked)) if asked.status == StatusCode::ACCEPTED => asked,
+            other => return other,
+        };
+        let required: Value = asked.json()?;
+        let word = |name: &str| required[name].as_str().unwrap_or_default();
+        self.gated.token = Some(word("approvalToken").to_owned());
+        let ask = Target::new("/api/approvals").then(word("approvalId"));
+        let card = desk.get(&ask).await?;
+        let approval: Value = card.json()?;
+        if let Some(seen) = yes {
+            seen_as(&approval, seen)?;
+        }
+        // Somebody may have said yes to it at another screen.
+        if approval["state"] != "granted" {
+            if yes.is_none() && !terminal_input::can_be_asked() {
+                let page = format!("{}/asks/{}", desk.client.address()?, word("approvalId"));
+                let card = Box::new(card);
+                let unapproved = Failure::Unapproved { card, page };
+                let Some(seconds) = wait else {
+                    return Err(unapproved);
+                };
+                output::say(&String::from_utf8_lossy(&unapproved.message(false)));
+                self.gated.wait = Some(seconds);
+                return self.send(desk).await;
+            }
+            if yes.is_none() {
+                approval_cards::of_approval(&approval)
+                    .iter()
+                    .for_each(|line| output::say(&format!("{line}\n")));
+                if let Err(no) = terminal_input::agreement("Approve?", "--yes") {
+                    // Taken back and not denied: whoever asked may change their mind at once.
+                    desk.post_anew(&ask.then("withdraw"), None).await?;
+                    return Err(no);
+                }
+            }
+            let seen = json!({"digest": approval["digest"]});
+            desk.post_anew(&ask.then("grant"), Some(&seen)).await?;
+        }
+        self.send(desk).await
+    }
+}
+
+/// Whether the caller is who says yes: the owner, and none of the owner's programs.
+async fn decides(desk: &Desk) -> Result<bool, Failure> {
+    let whoami: Value = desk.get(&Target::new("/api/auth/whoami")).await?.json()?;
+    let caller = &whoami["caller"];
+    Ok(caller["kind"] == "owner" && caller["credential"] != "api-key")
+}

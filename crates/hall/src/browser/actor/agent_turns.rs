@@ -1,0 +1,124 @@
+//! Whose turn it is: agents wait while a person is at the mouse. Source: contract 7.8.
+
+use guildhall_domain::{
+    Result,
+    browser::{Denied, Next},
+    ids::{SessionId, TabId},
+};
+use tokio::sync::oneshot;
+
+use super::Actor;
+use crate::browser::agent_access::{Look, Turn, Waiting};
+
+impl Actor {
+    /// What the agent of a session may look at.
+    pub(super) fn look(&self, session: SessionId, tab: Option<TabId>) -> Result<Look, Denied> {
+        let is_shared = self.machine.session() == Some(session) && self.machine.connected().is_ok();
+        let process = self.process.as_ref().filter(|_| is_shared);
+        let process = process.ok_or(Denied::NotShared)?;
+        if self.machine.is_paused() {
+            return Err(Denied::Paused);
+        }
+        let selected = self.tabs.selected();
+        let selected = selected.filter(|tab| self.tabs.reached(*tab).is_some());
+        let first = || self.tabs.shared().next().map(|tab| tab.id);
+        let chosen = match tab {
+            Some(tab) => self.tabs.reached(tab).map(|tab| tab.id),
+            None => selected.or_else(first),
+        };
+        Ok(Look {
+            chromium: process.chromium.clone(),
+            tab: chosen.ok_or(Denied::TabNotFound)?,
+            reach: self.tabs.shared().cloned().collect(),
+            selected,
+        })
+    }
+
+    /// Has the agent of a session wait for its turn.
+    pub(super) fn act(
+        &mut self,
+        session: SessionId,
+        tab: Option<TabId>,
+        reply: oneshot::Sender<Result<(Look, Turn), Denied>>,
+    ) {
+        let allowed = self.look(session, tab).and_then(|look| {
+            if !self.rate.take(self.begun.elapsed()) {
+                return Err(Denied::RateLimited);
+            }
+            Ok(look.tab)
+        });
+        match allowed {
+            Ok(tab) => {
+                self.acting.last += 1;
+                let ticket = self.acting.last;
+                let waiting = Waiting {
+                    session,
+                    tab,
+                    reply,
+                };
+                self.acting.waiting.insert(ticket, waiting);
+                let next = self.control.asks(ticket, self.begun.elapsed());
+                self.give_turns(next);
+            }
+            Err(denied) => {
+                // Who asked may be gone.
+                let _ = reply.send(Err(denied));
+            }
+        }
+    }
+
+    /// Does what is next for those who wait.
+    pub(super) fn give_turns(&mut self, next: Vec<Next>) {
+        for next in next {
+            match next {
+                Next::Run(ticket) => self.give_turn(ticket),
+                Next::PersonActive(ticket) => self.deny(ticket, Denied::PersonActive),
+            }
+        }
+    }
+
+    fn give_turn(&mut self, ticket: u64) {
+        let over = self.turns_over.clone();
+        match self.acting.waiting.remove(&ticket) {
+            Some(Waiting {
+                session,
+                tab,
+                reply,
+            }) => {
+                // What was shared when it was asked for need not be so any more.
+                let look = self.look(session, Some(tab));
+                // A turn that nobody takes, or may take, is over as it is dropped.
+                let turn = Turn { ticket, over };
+                let _ = reply.send(look.map(|look| (look, turn)));
+            }
+            None => {
+                // The other end is this actor's own.
+                let _ = over.send(ticket);
+            }
+        }
+    }
+
+    /// Takes note that the agent of a session opened a tab.
+    pub(super) fn adopt(&mut self, session: SessionId, tab: TabId) -> Result<(), Denied> {
+        if self.machine.session() != Some(session) {
+            return Err(Denied::NotShared);
+        }
+        self.tabs.adopt(tab).map_err(|_| Denied::TabNotFound)?;
+        self.guard();
+        Ok(())
+    }
+
+    /// Sends everybody away who waits.
+    pub(super) fn refuse_waiting(&mut self, denied: Denied) {
+        for ticket in self.control.refuse_all() {
+            self.deny(ticket, denied);
+        }
+    }
+
+    fn deny(&mut self, ticket: u64, denied: Denied) {
+        if let Some(waiting) = self.acting.waiting.remove(&ticket) {
+            // Who asked may be gone.
+            let _ = waiting.reply.send(Err(denied));
+        }
+    }
+}

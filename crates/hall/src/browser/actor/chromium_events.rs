@@ -1,0 +1,156 @@
+//! What happens in the browser, and what follows from it.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use guildhall_domain::{
+    Refusal,
+    browser::{Event, Facts, Holder},
+    errors::Thing,
+    ids::TabId,
+    limits,
+};
+use guildhall_world::chromium::Happening;
+use tokio::time::Instant;
+
+use super::{Actor, process_lifecycle::PING_EVERY};
+use crate::browser::jobs;
+
+const DIALOG_WAIT: Duration = Duration::from_secs(limits::BROWSER_DIALOG_S);
+const AUTH_WAIT: Duration = Duration::from_secs(limits::BROWSER_AUTH_S);
+
+impl Actor {
+    /// Hears everything that has happened up to now.
+    pub(super) fn catch_up(&mut self) {
+        while let Some(Some(happening)) = self
+            .process
+            .as_mut()
+            .and_then(|process| process.happenings.next().now_or_never())
+        {
+            self.hear(happening);
+        }
+    }
+
+    pub(super) fn hear(&mut self, happening: Happening) {
+        let process = self.process.as_ref().map(|process| process.id);
+        if process.is_none() || self.machine.connection() != process {
+            // One that was given up, and is on its way out.
+            return;
+        }
+        match happening {
+            Happening::Ready(version) => {
+                self.due.push_back(Event::Attached(version));
+                self.alarms.ping = Some(Instant::now() + PING_EVERY);
+                self.measure();
+            }
+            Happening::TabOpened { tab, opener } => self.tab_opened(tab, opener),
+            Happening::TabChanged { tab, page } => self.tab_changed(tab, page),
+            Happening::NewDocument(tab) => self.document_came(tab),
+            Happening::TabClosed(tab) => self.tab_closed(tab),
+            Happening::Frame(frame) => {
+                self.cinema.show(frame, self.hall.now(), Instant::now());
+            }
+            Happening::HumanInput(_) => {
+                // What an agent does in a window looks the same.
+                if self.control.holder() != Holder::Agent {
+                    self.human();
+                }
+            }
+            Happening::Visible(tab) => {
+                // One that is gone again was visible for nobody.
+                let _ = self.tabs.select(tab);
+                self.measure();
+            }
+        }
+    }
+
+    pub(super) fn tab_opened(&mut self, tab: TabId, opener: Option<TabId>) {
+        if self.tabs.has_room().is_err() {
+            self.have(|chromium| jobs::close_tab(chromium, tab).boxed());
+            return;
+        }
+        let is_from_shown = opener.is_some() && opener == self.tabs.selected();
+        self.tabs.opened(tab, opener);
+        if is_from_shown && !self.is_window() {
+            self.select(tab);
+        }
+        self.guard();
+    }
+
+    pub(super) fn tab_changed(&mut self, tab: TabId, page: Facts) {
+        let now = Instant::now();
+        let questions = self.questions.entry(tab).or_default();
+        let until = |asked: bool, known: Option<Instant>, wait: Duration| {
+            asked.then(|| known.unwrap_or(now + wait))
+        };
+        questions.dialog = until(page.dialog.is_some(), questions.dialog, DIALOG_WAIT);
+        questions.auth = until(page.auth.is_some(), questions.auth, AUTH_WAIT);
+        self.tabs.changed(tab, page);
+    }
+
+    /// What people meant for the document before never reaches this one.
+    fn document_came(&mut self, tab: TabId) {
+        self.film.renew(tab);
+        for waits in self.typing.forget_words(tab) {
+            self.say_typed(waits, Err(Refusal::BrowserStale.into()));
+        }
+        let Some(connection) = self.machine.connection() else {
+            return;
+        };
+        let (held, unseen) = self.cinema.renew(tab, connection);
+        self.let_go(tab, &held);
+        for frame in unseen {
+            self.have(|chromium| jobs::acknowledge(chromium, frame).boxed());
+        }
+    }
+
+    pub(super) fn tab_closed(&mut self, tab: TabId) {
+        let Some(gone) = self.tabs.closed(tab) else {
+            return;
+        };
+        self.questions.remove(&tab);
+        self.cinema.forget(tab);
+        for waits in self.typing.forget(tab) {
+            self.say_typed(waits, Err(Refusal::NotFound(Thing::Tab).into()));
+        }
+        if gone.was_last_shared {
+            self.due.push_back(Event::SharedTabsGone);
+        }
+        if self.is_window() || self.machine.connected().is_err() {
+            return;
+        }
+        if gone.was_last {
+            self.have(|chromium| jobs::new_tab(chromium).boxed());
+        } else if let Some(next) = gone.selects {
+            self.select(next);
+        }
+    }
+
+    /// Shows a tab of an embedded browser, also to Chromium.
+    pub(super) fn select(&mut self, tab: TabId) {
+        if self.tabs.select(tab).is_ok() {
+            self.have(|chromium| jobs::select(chromium, tab).boxed());
+        }
+    }
+
+    /// The size of a window is what it is.
+    pub(super) fn measure(&mut self) {
+        if let Some(tab) = self.tabs.selected().filter(|_| self.is_window()) {
+            self.have(|chromium| jobs::measure(chromium, tab).boxed());
+        }
+    }
+
+    /// Has filmed what is looked at, and nothing else.
+    pub(super) fn direct(&mut self) {
+        let is_embedded = self.machine.connected().is_ok() && !self.is_window();
+        let wanted = self.cinema.wanted(self.tabs.selected());
+        let wanted = wanted.filter(|_| is_embedded);
+        let Some(id) = self.process.as_ref().map(|process| process.id) else {
+            return;
+        };
+        let Some(change) = self.film.change(wanted, Instant::now()) else {
+            return;
+        };
+        self.have(|chromium| jobs::film(chromium, id, change).boxed());
+    }
+}

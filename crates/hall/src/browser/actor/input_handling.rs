@@ -1,0 +1,120 @@
+//! People's steps, on their way into a tab. Source: contract 7.7.
+
+use futures_util::FutureExt;
+use guildhall_domain::{
+    Error, Refusal, Result,
+    browser::{Step, Steps, Viewport},
+    ids::{ConnectionId, TabId},
+    limits,
+};
+
+use super::Actor;
+use crate::browser::{
+    input_queue::{Typed, Waits},
+    jobs,
+    screencast::{Said, ViewerId},
+};
+
+impl Actor {
+    pub(super) fn leave(&mut self, viewer: ViewerId) {
+        if let Some((tab, steps)) = self.cinema.leave(viewer) {
+            self.let_go(tab, &steps);
+        }
+    }
+
+    /// Lets go of what somebody held down who is gone.
+    pub(super) fn let_go(&mut self, tab: TabId, steps: &[Step]) {
+        let everywhere = Viewport {
+            width: u32::MAX,
+            height: u32::MAX,
+            scale: 1.0,
+        };
+        for some in steps.chunks(*limits::BROWSER_STEPS.end()) {
+            if let Ok(steps) = Steps::checked(some.to_vec(), everywhere) {
+                let waits = Waits::Nobody;
+                self.take_typed(tab, Typed { steps, waits });
+            }
+        }
+    }
+
+    pub(super) fn take_typed(&mut self, tab: TabId, typed: Typed) {
+        self.human();
+        match self.typing.add(tab, typed) {
+            Ok(Some(now)) => self.do_typed(tab, now),
+            Ok(None) => {}
+            Err((waits, error)) => self.say_typed(waits, Err(error)),
+        }
+    }
+
+    pub(super) fn do_typed(&mut self, tab: TabId, typed: Typed) {
+        let Typed { steps, waits } = typed;
+        match &self.process {
+            Some(process) => {
+                let chromium = process.chromium.clone();
+                self.jobs
+                    .push(jobs::input(chromium, tab, steps, waits).boxed());
+            }
+            None => self.say_typed(waits, Err(Refusal::BrowserNotConnected.into())),
+        }
+    }
+
+    pub(super) fn say_typed(&self, waits: Waits, answer: Result<()>) {
+        match waits {
+            Waits::Nobody => {}
+            Waits::Route(reply) => {
+                // Who asked may be gone.
+                let _ = reply.send(answer);
+            }
+            Waits::Viewer(viewer, id) => {
+                let refused = match answer {
+                    Ok(()) => None,
+                    Err(Error::Refusal(refusal)) => Some(refusal),
+                    Err(_) => Some(Refusal::BrowserTimeout),
+                };
+                self.cinema.tell(viewer, Said::Typed { id, refused });
+            }
+        }
+    }
+
+    /// The person did something.
+    pub(super) fn human(&mut self) {
+        let next = self.control.human(self.begun.elapsed());
+        self.give_turns(next);
+    }
+
+    pub(super) fn may_type(
+        &self,
+        tab: TabId,
+        connection: Option<ConnectionId>,
+    ) -> Result<(), Refusal> {
+        self.tabs.get(tab)?;
+        let present = self.machine.connected()?;
+        if connection != Some(present) {
+            return Err(Refusal::BrowserStale);
+        }
+        if self.is_window() {
+            return Err(Refusal::BrowserWrongMode);
+        }
+        Ok(())
+    }
+
+    pub(super) fn viewer_types(
+        &mut self,
+        viewer: ViewerId,
+        (id, view): (u32, u32),
+        steps: Vec<Step>,
+    ) {
+        let waits = Waits::Viewer(viewer, id);
+        let checked = self.cinema.tab_of(viewer, view).and_then(|tab| {
+            self.may_type(tab, self.machine.connection())?;
+            Ok((tab, Steps::checked(steps, self.viewport)?))
+        });
+        match checked {
+            Ok((tab, steps)) => {
+                self.cinema.note(viewer, steps.all());
+                self.take_typed(tab, Typed { steps, waits });
+            }
+            Err(refusal) => self.say_typed(waits, Err(refusal.into())),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What the actor answers to whom.
+
+use futures_util::FutureExt;
+use guildhall_domain::{
+    Refusal, Result,
+    browser::{Address, CloseReason, Denied, Effect, Event, KeptTab, Open},
+    ids::AuthorId,
+};
+use tokio::time::Instant;
+
+use super::Actor;
+use crate::browser::{
+    actor_requests::{Ask, Deed, Need, Reached, Reply},
+    input_queue::{Typed, Waits},
+    jobs, launch,
+    screencast::{ViewAsk, ViewerId},
+};
+
+impl Actor {
+    pub(super) async fn answer(&mut self, ask: Ask) {
+        self.catch_up();
+        match ask {
+            Ask::Do { deed, by, reply } => {
+                let done = self.deed(deed, by).await;
+                self.follow_up().await;
+                let answer = match done {
+                    Ok(()) => Ok(self.flush().await),
+                    Err(error) => Err(error),
+                };
+                give(reply, answer);
+            }
+            Ask::Reach { need, reply } => {
+                let reached = self.reach(need);
+                give(reply, reached);
+            }
+            Ask::Settle { shows, gone, reply } => {
+                if let Some(tab) = gone {
+                    self.tab_closed(tab);
+                }
+                if let Some(tab) = shows {
+                    // One that is gone again is shown to nobody.
+                    let _ = self.tabs.select(tab);
+                }
+                self.alarms.lonely = None;
+                self.follow_up().await;
+                let state = self.flush().await;
+                give(reply, Ok(state));
+            }
+            Ask::Input {
+                tab,
+                connection,
+                steps,
+                reply,
+            } => match self.may_type(tab, connection) {
+                Ok(()) => {
+                    let waits = Waits::Route(reply);
+                    self.take_typed(tab, Typed { steps, waits });
+                }
+                Err(refusal) => give(reply, Err(refusal.into())),
+            },
+            Ask::Enter { reply } => {
+                for viewer in self.cinema.absent() {
+                    self.leave(viewer);
+                }
+                let entered = self.cinema.enter();
+                give(reply, entered.map_err(Into::into));
+            }
+            Ask::View(viewer, ask) => self.turn(viewer, ask),
+            Ask::Seen(viewer, sequence) => {
+                for frame in self.cinema.seen(viewer, sequence, Instant::now()) {
+                    self.have(|chromium| jobs::acknowledge(chromium, frame).boxed());
+                }
+            }
+            Ask::Typed {
+                viewer,
+                id,
+                view,
+                steps,
+            } => self.viewer_types(viewer, (id, view), steps),
+            Ask::SessionEnded(session) => self.due.push_back(Event::SessionEnded(session)),
+            Ask::Cursor(said) => self.cinema.tell_all(&said),
+            Ask::Look {
+                session,
+                tab,
+                reply,
+            } => {
+                // Who asked may be gone.
+                let _ = reply.send(self.look(session, tab));
+            }
+            Ask::Act {
+                session,
+                tab,
+                reply,
+            } => self.act(session, tab, reply),
+            Ask::Adopt {
+                session,
+                tab,
+                reply,
+            } => {
+                // Who asked may be gone.
+                let _ = reply.send(self.adopt(session, tab));
+            }
+        }
+    }
+
+    pub(super) async fn deed(&mut self, deed: Deed, by: AuthorId) -> Result<()> {
+        let event = match deed {
+            Deed::Open(ask) => {
+                let open = Open {
+                    mode: ask.mode,
+                    session: ask.session,
+                    url: ask.url,
+                    tabs: self.kept_tabs(),
+                };
+                let event = Event::Open(open);
+                let (_, effects) = self.machine.next(event.clone(), self.hall.now())?;
+                let starts = effects.iter().any(|one| matches!(one, Effect::Start(_)));
+                // What is left of our own is waited for.
+                if starts && self.process.is_none() && launch::is_profile_in_use(&self.hall).await {
+                    return Err(Refusal::BrowserProfileInUse.into());
+                }
+                event
+            }
+            Deed::Prepare { download } => Event::Prepare { download },
+            Deed::Close => Event::Close(CloseReason::Person),
+            Deed::Share { session, tab } => {
+                if let Some(tab) = tab {
+                    self.tabs.get(tab)?;
+                }
+                Event::Share { session, tab }
+            }
+            Deed::Pause(paused) => {
+                self.machine.connected()?;
+                if paused {
+                    self.refuse_waiting(Denied::Paused);
+                }
+                Event::Pause(paused)
+            }
+        };
+        self.alarms.lonely = None;
+        self.step(event, Some(by), false).await
+    }
+
+    /// The tabs that can be opened again.
+    pub(super) fn kept_tabs(&self) -> Vec<KeptTab> {
+        let tabs = self.tabs.all().iter();
+        tabs.filter_map(|tab| {
+            let address = Address::typed(&tab.page.url).ok()?;
+            (address != Address::blank()).then_some(KeptTab {
+                address,
+                shared: tab.shared,
+            })
+        })
+        .collect()
+    }
+
+    pub(super) fn reach(&mut self, need: Need) -> Result<Reached> {
+        if let Need::Tab(tab) | Need::Size(tab, _) = need {
+            self.tabs.get(tab)?;
+        }
+        self.machine.connected()?;
+        let chromium = self
+            .process
+            .as_ref()
+            .map(|process| process.chromium.clone());
+        let chromium = chromium.ok_or(Refusal::BrowserNotConnected)?;
+        match need {
+            Need::Tab(_) => {}
+            Need::Room => self.tabs.has_room()?,
+            Need::Size(..) if self.is_window() => return Err(Refusal::BrowserWrongMode.into()),
+            Need::Size(_, viewport) => self.viewport = viewport,
+        }
+        self.alarms.lonely = None;
+        Ok(Reached {
+            chromium,
+            is_last: !self.is_window() && self.tabs.all().len() == 1,
+        })
+    }
+
+    pub(super) fn turn(&mut self, viewer: ViewerId, ask: Option<ViewAsk>) {
+        let connection = self.machine.connected().ok();
+        let known = ask.filter(|ask| self.tabs.get(ask.tab).is_ok());
+        let view = known.zip(connection).filter(|_| !self.is_window());
+        let turns_to = view.map(|(ask, _)| ask.tab);
+        let turns_to = turns_to.filter(|tab| self.cinema.sees(viewer) != Some(*tab));
+        if let Some(tab) = turns_to {
+            // Only what is in front can be filmed. It is there: it was looked up just now.
+            let _ = self.tabs.select(tab);
+        }
+        if let Some((tab, steps)) = self.cinema.turn(viewer, view, Instant::now()) {
+            self.let_go(tab, &steps);
+        }
+    }
+}
+
+fn give<T>(reply: Reply<T>, answer: Result<T>) {
+    // Who asked may be gone.
+    let _ = reply.send(answer);
+}

@@ -1,0 +1,162 @@
+//! The moves of the link: each is written with its events and with what becomes of its keys.
+//! Source: contract 5.10; 5.11, "Events of part B".
+
+use guildhall_domain::{
+    Fault, Moment, Result,
+    callers::Caller,
+    cloud::{
+        event_payloads::HeartbeatChanged,
+        link::{Effect, Happening, Link},
+    },
+    events::Event,
+};
+use guildhall_store::{
+    Tx,
+    cloud::{self as rows, Kept},
+};
+use guildhall_world::{
+    cloud_client::{Device, Key},
+    seal::{Place, Seal},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Hall, callers};
+
+/// What comes with a happening.
+pub(super) enum With {
+    /// Nothing.
+    Nothing,
+    /// What the service is asked with from now on.
+    Device(Device),
+    /// The key that came.
+    Key(Key),
+}
+
+/// What a happening came to.
+pub(super) struct Moved {
+    /// The link after it.
+    pub(super) link: Link,
+    /// The keys that are to be given back: none of them is kept any more.
+    pub(super) given_up: Vec<Key>,
+    /// The key that just came and that nobody wants: what comes of giving it back is the next
+    /// answer.
+    pub(super) unwanted: Option<Key>,
+}
+
+impl Hall {
+    /// Lets something happen to the link with the service at `url`; one that somebody does is
+    /// done while their credential counts.
+    pub(super) async fn happen_to_link(
+        &self,
+        url: String,
+        happening: Happening,
+        with: With,
+        by: Option<Caller>,
+    ) -> Result<Moved> {
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                if let Some(caller) = &by {
+                    callers::require(tx, caller, now)?;
+                }
+                happen(tx, &seal, &url, (happening, with), (by, now))
+            })
+            .await
+    }
+}
+
+fn happen(
+    tx: &mut Tx<'_>,
+    seal: &Seal,
+    url: &str,
+    (happening, with): (Happening, With),
+    (by, now): (Option<Caller>, Moment),
+) -> Result<Moved> {
+    let mut kept = rows::find(tx, url)?;
+    let before = kept.link.clone();
+    let mut given_up = Vec::new();
+    let Some(moved) = before.next(happening, now) else {
+        // A key that nobody expects is nobody's.
+        if let With::Key(key) = with {
+            given_up.push(key);
+        }
+        return Ok(Moved {
+            link: before,
+            given_up,
+            unwanted: None,
+        });
+    };
+    kept.link = moved.link;
+    let (mut new, mut unwanted) = (None, None);
+    match with {
+        With::Nothing => {}
+        With::Device(device) => kept.device = Some(close(seal, url, DEVICE, &device)?),
+        With::Key(key) => new = Some(key),
+    }
+    for effect in moved.effects {
+        match effect {
+            Effect::Keep => {
+                let key = new.take();
+                kept.key = key.map(|key| close(seal, url, KEY, &key)).transpose()?;
+            }
+            Effect::GiveBackNew => unwanted = new.take(),
+            Effect::GiveBackHeld => given_up.extend(key_of(seal, url, &kept)),
+            Effect::EraseHeld => {}
+        }
+        if matches!(effect, Effect::GiveBackHeld | Effect::EraseHeld) {
+            kept.key = None;
+        }
+    }
+    if kept.link.flow.is_none() {
+        kept.device = None;
+    }
+    rows::keep(tx, url, &kept)?;
+    tell(tx, &before, &kept.link, (by, now))?;
+    Ok(Moved {
+        link: kept.link,
+        given_up,
+        unwanted,
+    })
+}
+
+/// Tells what changed for those who watch.
+fn tell(
+    tx: &mut Tx<'_>,
+    before: &Link,
+    after: &Link,
+    (by, now): (Option<Caller>, Moment),
+) -> Result<()> {
+    let actor = by.map(|caller| caller.author);
+    if before.told() != after.told() {
+        tx.append(now, actor, &Event::CloudLinkChanged(after.told()))?;
+    }
+    if let (Some(ok), true) = (after.is_heard, before.is_heard != after.is_heard) {
+        let event = Event::CloudHeartbeatChanged(HeartbeatChanged { ok });
+        tx.append(now, None, &event)?;
+    }
+    Ok(())
+}
+
+const KEY: &[u8] = b"key";
+const DEVICE: &[u8] = b"device";
+
+/// The key that is held; `None` where there is none, or where it was sealed elsewhere.
+pub(super) fn key_of(seal: &Seal, url: &str, kept: &Kept) -> Option<Key> {
+    open(seal, url, KEY, kept.key.as_deref()?)
+}
+
+/// What the service is asked with while a code waits.
+pub(super) fn device_of(seal: &Seal, url: &str, kept: &Kept) -> Option<Device> {
+    open(seal, url, DEVICE, kept.device.as_deref()?)
+}
+
+fn close(seal: &Seal, url: &str, what: &[u8], secret: &impl Serialize) -> Result<Vec<u8>, Fault> {
+    let text = serde_json::to_vec(secret);
+    let text = text.map_err(|error| Fault::broken("writing a secret", error))?;
+    seal.seal(Place(&[b"cloud", url.as_bytes(), what]), &text)
+}
+
+fn open<T: DeserializeOwned>(seal: &Seal, url: &str, what: &[u8], sealed: &[u8]) -> Option<T> {
+    let text = seal.unseal(Place(&[b"cloud", url.as_bytes(), what]), sealed)?;
+    serde_json::from_slice(&text).ok()
+}

@@ -1,0 +1,353 @@
+//! Auth flows: beginning one, asking after it, typing a key, and cancelling. What goes out is
+//! sent by tasks of their own, after the row is committed. Source: contract 5.4.
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    callers::{Gate, Owner, OwnerInteractive},
+    connectors::{
+        Refused,
+        auth_flows::{Flow, FlowState, Happening, Shown, StepKind, Wish, check_key},
+        connections::Deed,
+        toolkits::Slug,
+    },
+    events::Event,
+    ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
+    limits::connectors as limits,
+    mcp_signins::sign_in_url,
+};
+use guildhall_store::{
+    Rx, Seen, Tx,
+    connectors::auth_flows::{self as rows, Kept},
+};
+use guildhall_world::seal::Seal;
+
+use super::{
+    connections,
+    flow_transitions::{Doing, happen},
+    secrets::{Credentials, Step},
+    toolkit_targets,
+};
+use crate::{Hall, callers, launch_config::base};
+
+/// A flow as its owner sees it. Without `Debug`, because of what is shown.
+#[derive(Clone)]
+pub struct FlowSeen {
+    /// The flow.
+    pub flow: Flow,
+    /// What the person needs for its step.
+    pub shown: Shown,
+}
+
+/// A flow that was begun, or that the same wish began before.
+#[derive(Clone)]
+pub struct Begun {
+    /// The flow.
+    pub seen: FlowSeen,
+    /// Whether it was begun before.
+    pub is_replay: bool,
+}
+
+/// What a new flow is for.
+struct Content {
+    provider_id: ProviderId,
+    toolkit: Slug,
+    generation: u64,
+    label: Option<String>,
+    reconnect_of: Option<ConnectorConnectionId>,
+}
+
+impl Hall {
+    /// Begins to sign in; the same wish under the same key is begun once.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`], [`Refused::IdempotencyConflict`], [`Refused::ProviderNotFound`],
+    /// [`Refused::ToolkitNotFound`], [`Refused::AuthenticationUnavailable`],
+    /// [`Refused::TooManyFlows`].
+    ///
+    /// Source: contract 5.4, the checks in their order.
+    pub async fn connect(&self, by: &OwnerInteractive, wish: Wish) -> Result<Begun> {
+        wish.check()?;
+        let (by, id, now) = (
+            *by.caller(),
+            Self::new_id(AuthFlowId::from_bytes),
+            self.now(),
+        );
+        let provider_id = ProviderId::named(&wish.provider);
+        let is_same = move |flow: &Flow, wish: &Wish| {
+            flow.provider_id == provider_id
+                && flow.toolkit.as_str() == wish.toolkit
+                && flow.label == wish.label
+                && flow.reconnect_of.is_none()
+        };
+        self.begin_flow(move |tx| {
+            callers::require(tx, &by, now)?;
+            if let Some(kept) = rows::by_key(tx, &wish.key)? {
+                return repeated(kept, |flow| is_same(flow, &wish));
+            }
+            let toolkit = Slug::parse(&wish.toolkit);
+            let generation = toolkit_targets::available(tx, provider_id, toolkit.as_ref())?;
+            let content = Content {
+                provider_id,
+                toolkit: toolkit.ok_or(Refused::ToolkitNotFound)?,
+                generation,
+                label: wish.label,
+                reconnect_of: None,
+            };
+            let kept = begin(tx, content, (wish.key, id), (Some(by.author), now))?;
+            Ok((kept, false))
+        })
+        .await
+    }
+
+    /// Begins to sign in anew with a connection, which is paused until that is done.
+    ///
+    /// # Errors
+    /// Those of [`Hall::connect`], [`Refused::ConnectionNotFound`], [`Refused::Disconnected`].
+    pub async fn reconnect(
+        &self,
+        by: &OwnerInteractive,
+        connection: ConnectorConnectionId,
+        key: String,
+    ) -> Result<Begun> {
+        check_key(&key)?;
+        let (by, id, now) = (
+            *by.caller(),
+            Self::new_id(AuthFlowId::from_bytes),
+            self.now(),
+        );
+        self.begin_flow(move |tx| {
+            callers::require(tx, &by, now)?;
+            let mut kept = connections::existing(tx, connection)?;
+            if let Some(flow) = rows::by_key(tx, &key)? {
+                return repeated(flow, |flow| flow.reconnect_of == Some(connection));
+            }
+            let doing = (Some(by.author), now);
+            let before = kept.connection.lifecycle;
+            kept.connection.lifecycle = before.on(Deed::Reconnect)?;
+            let (provider_id, toolkit) =
+                (kept.connection.provider_id, kept.connection.toolkit.clone());
+            let content = Content {
+                provider_id,
+                generation: toolkit_targets::available(tx, provider_id, Some(&toolkit))?,
+                toolkit,
+                label: None,
+                reconnect_of: Some(connection),
+            };
+            let flow = begin(tx, content, (key, id), doing)?;
+            if before != kept.connection.lifecycle {
+                kept.connection.updated_at = now;
+                connections::write(tx, &kept, doing)?;
+            }
+            Ok((flow, false))
+        })
+        .await
+    }
+
+    /// Commits the row of a flow, and has it go on behind the answer.
+    async fn begin_flow(
+        &self,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<(Kept, bool)> + Send + 'static,
+    ) -> Result<Begun> {
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let now = self.now();
+        let (begun, flow) = self
+            .store()
+            .write(move |tx| {
+                let (kept, is_replay) = job(tx)?;
+                let flow = kept.flow.clone();
+                let seen = seen(tx, (&seal, &own), kept, now)?;
+                Ok((Begun { seen, is_replay }, flow))
+            })
+            .await?;
+        if !begun.is_replay {
+            self.prepare_later(flow);
+        }
+        Ok(begun)
+    }
+
+    /// A flow as it stands.
+    ///
+    /// # Errors
+    /// [`Refused::FlowNotFound`].
+    pub async fn connector_flow(&self, _by: &Owner, id: AuthFlowId) -> Result<Seen<FlowSeen>> {
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let now = self.now();
+        self.store()
+            .read(move |db| seen(db, (&seal, &own), existing(db, id)?, now))
+            .await
+    }
+
+    /// The flows of the last half hour: those that are open, and what came of the others.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub async fn connector_flows(&self, _by: &Owner) -> Result<Seen<Vec<FlowSeen>>> {
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let now = self.now();
+        let since = now.plus_seconds(-limits::CONNECTOR_FLOWS_LISTED_S);
+        self.store()
+            .read(move |db| {
+                let base = base(db, &own)?;
+                let all = rows::since(db, since, limits::CONNECTOR_FLOWS_LISTED_MAX)?;
+                Ok(all
+                    .into_iter()
+                    .map(|kept| seen_at(&seal, &base, kept, now))
+                    .collect())
+            })
+            .await
+    }
+
+    /// Takes the key that a person typed, and holds it against the service where that says whose
+    /// it is.
+    ///
+    /// # Errors
+    /// [`Refusal::Validation`], [`Refused::FlowNotFound`], [`Refused::FlowNotWaiting`];
+    /// [`Refused::AuthenticationUnavailable`] when nobody says whose the key is: the flow goes
+    /// on waiting then.
+    pub async fn enter_connector_key(
+        &self,
+        by: &OwnerInteractive,
+        id: AuthFlowId,
+        secret: String,
+    ) -> Result<FlowSeen> {
+        if secret.is_empty() || secret.len() > limits::CONNECTOR_SECRET_BYTES_MAX {
+            return Err(Refusal::field("secret", "must have 1 to 8192 bytes").into());
+        }
+        if secret.chars().any(char::is_control) {
+            return Err(Refusal::field("secret", "must not hold control characters").into());
+        }
+        let (by, now) = (*by.caller(), self.now());
+        let flow = self
+            .store()
+            .write(move |tx| {
+                callers::require(tx, &by, now)?;
+                let flow = existing(tx, id)?.flow.at(now);
+                match (flow.state, flow.step) {
+                    (FlowState::Pending, StepKind::Credential) => Ok(flow),
+                    _ => Err(Refused::FlowNotWaiting.into()),
+                }
+            })
+            .await?;
+        let hall = self.clone();
+        let concluding = async move { hall.conclude(&flow, Credentials::Key(secret)).await };
+        match self.tasks().finish(concluding).await {
+            Some(Ok(true)) => {}
+            Some(Ok(false)) | None => return Err(Refused::AuthenticationUnavailable.into()),
+            Some(Err(error)) => return Err(error),
+        }
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let read = move |db: &Rx<'_>| seen(db, (&seal, &own), existing(db, id)?, now);
+        Ok(self.store().read(read).await?.value)
+    }
+
+    /// Cancels a flow; one that is over stays as it is.
+    ///
+    /// # Errors
+    /// [`Refused::FlowNotFound`].
+    pub async fn cancel_connector_flow(
+        &self,
+        by: &OwnerInteractive,
+        id: AuthFlowId,
+    ) -> Result<FlowSeen> {
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let (by, now) = (*by.caller(), self.now());
+        self.store()
+            .write(move |tx| {
+                callers::require(tx, &by, now)?;
+                let kept = existing(tx, id)?;
+                let doing = (Some(by.author), now);
+                let moved = happen(tx, &kept, Happening::Cancelled, doing, |_| ())?;
+                seen(tx, (&seal, &own), moved.unwrap_or(kept), now)
+            })
+            .await
+    }
+}
+
+/// Adds a flow, if there may be one more. Source: contract 5.4, checks 6 and 7.
+fn begin(
+    tx: &mut Tx<'_>,
+    content: Content,
+    (key, id): (String, AuthFlowId),
+    (actor, now): Doing,
+) -> Result<Kept> {
+    if rows::open_count(tx, now)? >= limits::CONNECTOR_OPEN_FLOWS_MAX {
+        return Err(Refused::TooManyFlows.into());
+    }
+    let flow = Flow {
+        id,
+        provider_id: content.provider_id,
+        toolkit: content.toolkit,
+        label: content.label,
+        reconnect_of: content.reconnect_of,
+        generation: content.generation,
+        state: FlowState::Starting,
+        attempt: 0,
+        step: StepKind::None,
+        connection_id: None,
+        reason: None,
+        created_at: now,
+        expires_at: now.plus_seconds(limits::CONNECTOR_FLOW_TTL_S),
+        completed_at: None,
+    };
+    let event = Event::ConnectorFlowChanged(flow.told());
+    let kept = Kept {
+        flow,
+        key,
+        ticket: None,
+        answer_state: None,
+        sealed: None,
+    };
+    rows::insert(tx, &kept)?;
+    tx.append(now, actor, &event)?;
+    Ok(kept)
+}
+
+/// A flow that the key of a wish began before, if it is the same wish.
+fn repeated(kept: Kept, is_same: impl FnOnce(&Flow) -> bool) -> Result<(Kept, bool)> {
+    match is_same(&kept.flow) {
+        true => Ok((kept, true)),
+        false => Err(Refused::IdempotencyConflict.into()),
+    }
+}
+
+/// Ends the flows that were to sign in anew with a connection that is given up.
+pub(super) fn end_of(tx: &mut Tx<'_>, id: ConnectorConnectionId, doing: Doing) -> Result<()> {
+    for open in rows::open(tx)? {
+        if open.flow.reconnect_of == Some(id) {
+            happen(tx, &open, Happening::ConnectionGone, doing, |_| ())?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn existing(db: &Rx<'_>, id: AuthFlowId) -> Result<Kept> {
+    Ok(rows::find(db, id)?.ok_or(Refused::FlowNotFound)?)
+}
+
+/// A flow as it stands at `now`, with what its person needs.
+fn seen(db: &Rx<'_>, (seal, own): (&Seal, &str), kept: Kept, now: Moment) -> Result<FlowSeen> {
+    Ok(seen_at(seal, &base(db, own)?, kept, now))
+}
+
+/// The same, where browsers reach this server at `base`.
+fn seen_at(seal: &Seal, base: &str, kept: Kept, now: Moment) -> FlowSeen {
+    let flow = kept.flow.at(now);
+    let step = match flow.state {
+        FlowState::Pending => Step::open(seal, flow.id, kept.sealed.as_deref()),
+        _ => None,
+    };
+    let shown = match step {
+        None => Shown::default(),
+        Some(Step::Browser(browser)) => Shown {
+            authorize_url: Some(sign_in_url(base, &browser.ticket)),
+            ..Shown::default()
+        },
+        Some(Step::Device(typing)) => Shown {
+            authorize_url: None,
+            user_code: Some(typing.device.user_code),
+            verification_uri: Some(typing.device.verification_uri),
+            verification_uri_complete: typing.device.verification_uri_complete,
+        },
+    };
+    FlowSeen { flow, shown }
+}

@@ -1,0 +1,121 @@
+//! Asking a service whether the person has typed the code: as often as it wants to be asked,
+//! over restarts, until it says or the flow's time is over. Source: contract 5.4; RFC 8628 §3.5.
+
+use std::time::Duration;
+
+use guildhall_domain::{
+    Result,
+    connectors::auth_flows::{Flow, FlowState, Happening},
+    device_grant::Polled,
+};
+use guildhall_world::oauth::DeviceAnswer;
+
+use super::{
+    flow_start::{UNREACHABLE, refused},
+    flow_transitions::{happen, standing},
+    secrets::{Credentials, Granted, Step, Typing},
+};
+use crate::Hall;
+
+impl Hall {
+    /// Polls for a flow until it is over.
+    pub(super) fn poll_later(&self, flow: Flow) {
+        let hall = self.clone();
+        let work = async move {
+            if let Err(error) = hall.poll(&flow).await {
+                tracing::error!(?error, flow = %flow.id, "a flow is no longer polled for");
+            }
+        };
+        self.tasks().spawn("connector polling", self.now(), work);
+    }
+
+    async fn poll(&self, flow: &Flow) -> Result<()> {
+        let mut stopping = self.tasks().stopping();
+        let Some(mut typing) = self.typing(flow).await? else {
+            return Ok(());
+        };
+        loop {
+            let wait = Duration::from_secs(typing.pace.wait_s.unsigned_abs());
+            tokio::select! {
+                biased;
+                _ = stopping.wait_for(|stop| *stop) => return Ok(()),
+                () = self.inner.clock.wait(wait) => {}
+            }
+            // Somebody may have cancelled it, and its time may be over.
+            if self.typing(flow).await?.is_none() {
+                return Ok(());
+            }
+            let answer = match self.talk_to(&typing.access).await? {
+                Some(talk) => {
+                    talk.poll_device(&typing.access, &typing.device.device_code)
+                        .await
+                }
+                None => DeviceAnswer::Nobody(None),
+            };
+            let polled = match answer {
+                DeviceAnswer::Granted(tokens) => {
+                    let access = typing.access.clone();
+                    let granted = Granted { access, tokens };
+                    return self.conclude_typing(flow, granted).await;
+                }
+                DeviceAnswer::Refused(word) => {
+                    let why = Happening::Refused(refused(&word));
+                    self.happen_to(flow, why, |_| ()).await?;
+                    return Ok(());
+                }
+                DeviceAnswer::Waiting => Polled::Waiting,
+                DeviceAnswer::TooOften => Polled::TooOften,
+                DeviceAnswer::Nobody(wanted_s) => Polled::Nobody(wanted_s),
+            };
+            let pace = typing.pace.after(polled);
+            if pace != typing.pace {
+                typing.pace = pace;
+                self.keep_typing(flow, typing.clone()).await?;
+            }
+        }
+    }
+
+    async fn conclude_typing(&self, flow: &Flow, granted: Granted) -> Result<()> {
+        let credentials = Credentials::Granted(Box::new(granted));
+        if !self.conclude(flow, credentials.clone()).await? {
+            let why = Happening::Refused(UNREACHABLE.to_owned());
+            self.happen_to(flow, why, |_| ()).await?;
+            self.give_back_later(credentials);
+        }
+        Ok(())
+    }
+
+    /// What is polled with, as long as the flow waits; one whose time is over is ended.
+    async fn typing(&self, flow: &Flow) -> Result<Option<Typing>> {
+        let (seal, flow, now) = (self.inner.seal.clone(), flow.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let Some(kept) = standing(tx, &flow)? else {
+                    return Ok(None);
+                };
+                if happen(tx, &kept, Happening::Looked, (None, now), |_| ())?.is_some() {
+                    return Ok(None);
+                }
+                let step = Step::open(&seal, flow.id, kept.sealed.as_deref());
+                Ok(match (kept.flow.state, step) {
+                    (FlowState::Pending, Some(Step::Device(typing))) => Some(*typing),
+                    _ => None,
+                })
+            })
+            .await
+    }
+
+    async fn keep_typing(&self, flow: &Flow, typing: Typing) -> Result<()> {
+        let (seal, flow) = (self.inner.seal.clone(), flow.clone());
+        self.store()
+            .write(move |tx| {
+                if let Some(mut kept) = standing(tx, &flow)? {
+                    let step = Step::Device(Box::new(typing));
+                    kept.sealed = Some(step.close(&seal, flow.id)?);
+                    guildhall_store::connectors::auth_flows::reseal(tx, &kept)?;
+                }
+                Ok(())
+            })
+            .await
+    }
+}

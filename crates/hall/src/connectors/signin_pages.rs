@@ -1,0 +1,287 @@
+//! The way of a person through a sign-in in a browser: what the link shows, where following it
+//! leads, and what the answer comes to. Source: contract 4.8 and 5.4.
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    callers::OwnerInteractive,
+    connectors::auth_flows::{CONFIGURATION_CHANGED, FlowState, Happening},
+    errors::Thing,
+    mcp_signins::{Answer, Failure, disclosure},
+};
+use guildhall_store::{
+    Rx,
+    connectors::auth_flows::{self as rows, Kept},
+};
+use guildhall_world::{
+    oauth::{Talk, authorization_url},
+    seal::Seal,
+    secret_tokens,
+};
+use url::Url;
+
+use super::{
+    flow_start::{UNREACHABLE, sentence},
+    flow_transitions::happen,
+    secrets::{Browser, Credentials, Granted, Step},
+    toolkit_targets,
+};
+use crate::{
+    Hall,
+    launch_config::base,
+    oauth_callback::{self, Landed, Leaving, Opened, Parting},
+};
+
+/// What a person reads before leaving.
+#[derive(Clone, Debug)]
+pub struct ConnectorPage {
+    /// The service.
+    pub service: String,
+    /// Where one signs in.
+    pub address: String,
+    /// What a person should know before.
+    pub disclosure: String,
+    /// Where browsers reach this server: the sign-in comes back there.
+    pub base: String,
+}
+
+/// What came of the answer; people are told why not.
+pub type Finished = oauth_callback::Finished<String>;
+
+/// A flow whose answer was taken.
+struct Accepted {
+    kept: Kept,
+    browser: Box<Browser>,
+    code: String,
+    verifier: String,
+}
+
+impl Hall {
+    /// What the page behind a link says. It does nothing.
+    ///
+    /// # Errors
+    /// `NotFound` when the link is none, or its time is over.
+    pub async fn connector_sign_in_page(
+        &self,
+        _by: &OwnerInteractive,
+        ticket: &str,
+    ) -> Result<ConnectorPage> {
+        let (digest, now) = (secret_tokens::digest(ticket), self.now());
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let seen = self
+            .store()
+            .read(move |db| {
+                let (kept, browser) = live(db, &seal, &digest, now)?;
+                let flow = kept.flow;
+                let address = browser.arranged.metadata.authorization_endpoint;
+                let origin = Url::parse(&address).map(|url| url.origin().ascii_serialization());
+                let uses = toolkit_targets::find(db, &seal, flow.provider_id, &flow.toolkit)?;
+                let uses = uses.and_then(|target| target.address());
+                Ok(ConnectorPage {
+                    service: toolkit_targets::display_name(db, flow.provider_id, &flow.toolkit)?,
+                    address: origin.unwrap_or(address),
+                    disclosure: disclosure(&uses.unwrap_or_default()),
+                    base: base(db, &own)?,
+                })
+            })
+            .await?;
+        Ok(seen.value)
+    }
+
+    /// Says where the person is sent; following the link again sends to the same place.
+    ///
+    /// # Errors
+    /// `NotFound` when the link is none, or its time is over.
+    pub async fn leave_for_connector(
+        &self,
+        _by: &OwnerInteractive,
+        ticket: &str,
+    ) -> Result<Leaving> {
+        let (digest, now) = (secret_tokens::digest(ticket), self.now());
+        let seal = self.inner.seal.clone();
+        let parting = Parting::new()?;
+        self.store()
+            .write(move |tx| {
+                let (mut kept, mut browser) = live(tx, &seal, &digest, now)?;
+                let until = kept.flow.expires_at;
+                if let Some(opened) = browser.opened {
+                    return Ok(opened.leaving(until, now));
+                }
+                let arranged = &browser.arranged;
+                let location = authorization_url(
+                    &arranged.metadata,
+                    &arranged.access.client,
+                    (&browser.redirect_uri, &parting.state),
+                    &parting.pkce,
+                    (
+                        arranged.access.resource.as_deref(),
+                        arranged.scope.as_deref(),
+                    ),
+                );
+                let location = location.map_err(|_| Refusal::NotFound(Thing::Signin))?;
+                let (opened, state) = parting.to(location.into());
+                let leaving = opened.leaving(until, now);
+                browser.opened = Some(opened);
+                kept.answer_state = Some(state);
+                kept.sealed = Some(Step::Browser(browser).close(&seal, kept.flow.id)?);
+                rows::reseal(tx, &kept)?;
+                Ok(leaving)
+            })
+            .await
+    }
+
+    /// Takes the answer of the authorization server: of the browser that was sent away, and once.
+    ///
+    /// # Errors
+    /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
+    pub async fn finish_connector_sign_in(
+        &self,
+        answer: Answer,
+        cookie: Option<String>,
+    ) -> Result<Finished> {
+        let Some(landed) = Landed::of(answer, cookie) else {
+            return Ok(Finished::Unknown);
+        };
+        let (hall, buyer) = (self.clone(), self.clone());
+        let accepting = async move { hall.accept_answer(landed).await };
+        let buying = |accepted| async move { buyer.exchange_code(accepted).await };
+        self.land(accepting, buying, UNREACHABLE.to_owned()).await
+    }
+
+    async fn accept_answer(&self, landed: Landed) -> Result<Result<Accepted, Finished>> {
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let Some(mut kept) = rows::by_answer_state(tx, &landed.state)? else {
+                    return Ok(Err(Finished::Unknown));
+                };
+                let Some((mut browser, opened)) = opened(&seal, &kept) else {
+                    return Ok(Err(Finished::Unknown));
+                };
+                if !landed.is_of(&opened) {
+                    return Ok(Err(Finished::Unknown));
+                }
+                if let Some(moved) = happen(tx, &kept, Happening::Looked, (None, now), |_| ())? {
+                    return Ok(Err(ended(&moved)));
+                }
+                let answer = landed.answer;
+                let answer = match browser.has_issuer {
+                    true => answer,
+                    false => Answer {
+                        iss: None,
+                        ..answer
+                    },
+                };
+                let metadata = &browser.arranged.metadata;
+                let says = metadata.authorization_response_iss_parameter_supported;
+                let code = match answer.code(&metadata.issuer, says) {
+                    Ok(code) => code.to_owned(),
+                    Err(why) => {
+                        let why = Happening::Refused(sentence(why).to_owned());
+                        let moved = happen(tx, &kept, why, (None, now), |_| ())?;
+                        return Ok(Err(moved.as_ref().map_or(Finished::Unknown, ended)));
+                    }
+                };
+                // An answer counts once; should this server end now, the link leads there anew.
+                browser.opened = None;
+                kept.answer_state = None;
+                kept.sealed = Some(Step::Browser(browser.clone()).close(&seal, kept.flow.id)?);
+                rows::reseal(tx, &kept)?;
+                Ok(Ok(Accepted {
+                    kept,
+                    browser,
+                    code,
+                    verifier: opened.verifier,
+                }))
+            })
+            .await
+    }
+
+    async fn exchange_code(&self, accepted: Accepted) -> Result<Finished> {
+        let Accepted {
+            kept,
+            browser,
+            code,
+            verifier,
+        } = accepted;
+        let access = browser.arranged.access;
+        let bought = match self.talk_to(&access).await? {
+            Some(talk) => {
+                let proof = (code.as_str(), verifier.as_str());
+                let bought = talk.exchange(&access, proof, &browser.redirect_uri).await;
+                bought.map_err(|why| {
+                    tracing::warn!(flow = %kept.flow.id, %why, "a code bought no token");
+                    Failure::ExchangeFailed
+                })
+            }
+            None => Err(Failure::Unreachable),
+        };
+        match bought {
+            Err(why) => {
+                let why = Happening::Refused(sentence(why).to_owned());
+                self.happen_to(&kept.flow, why, |_| ()).await?;
+            }
+            Ok(tokens) => {
+                let credentials = Credentials::Granted(Box::new(Granted { access, tokens }));
+                if !self.conclude(&kept.flow, credentials.clone()).await? {
+                    let why = Happening::Refused(UNREACHABLE.to_owned());
+                    self.happen_to(&kept.flow, why, |_| ()).await?;
+                    self.give_back_later(credentials);
+                }
+            }
+        }
+        let id = kept.flow.id;
+        let seen = self
+            .store()
+            .read(move |db| {
+                let kept = super::auth_flows::existing(db, id)?;
+                let (provider, toolkit) = (kept.flow.provider_id, kept.flow.toolkit.clone());
+                match kept.flow.state {
+                    FlowState::Connected => {
+                        let name = toolkit_targets::display_name(db, provider, &toolkit)?;
+                        Ok(Finished::Connected(name))
+                    }
+                    _ => Ok(ended(&kept)),
+                }
+            })
+            .await?;
+        Ok(seen.value)
+    }
+
+    /// A conversation with who gives the tokens; `None` when they cannot be reached.
+    pub(super) async fn talk_to(
+        &self,
+        access: &guildhall_world::oauth::Access,
+    ) -> Result<Option<Talk>> {
+        let Ok(url) = Url::parse(&access.token_endpoint) else {
+            return Ok(None);
+        };
+        let outgoing = self.outgoing().await?;
+        Ok(Talk::about(&outgoing, &url).await.ok())
+    }
+}
+
+fn ended(kept: &Kept) -> Finished {
+    let reason = kept.flow.reason.clone();
+    Finished::Failed(reason.unwrap_or_else(|| CONFIGURATION_CHANGED.to_owned()))
+}
+
+fn opened(seal: &Seal, kept: &Kept) -> Option<(Box<Browser>, Opened)> {
+    match Step::open(seal, kept.flow.id, kept.sealed.as_deref())? {
+        Step::Browser(browser) => {
+            let opened = browser.opened.clone()?;
+            Some((browser, opened))
+        }
+        Step::Device(_) => None,
+    }
+}
+
+/// The flow of a link, as long as it can go on.
+fn live(db: &Rx<'_>, seal: &Seal, ticket: &[u8; 32], now: Moment) -> Result<(Kept, Box<Browser>)> {
+    let kept = rows::by_ticket(db, ticket)?;
+    let kept = kept.filter(|kept| kept.flow.clone().at(now).state == FlowState::Pending);
+    let kept = kept.ok_or(Refusal::NotFound(Thing::Signin))?;
+    match Step::open(seal, kept.flow.id, kept.sealed.as_deref()) {
+        Some(Step::Browser(browser)) => Ok((kept, browser)),
+        Some(Step::Device(_)) | None => Err(Refusal::NotFound(Thing::Signin).into()),
+    }
+}

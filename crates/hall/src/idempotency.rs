@@ -1,0 +1,186 @@
+//! Repeats: a change asked for twice with one idempotency key has one effect.
+//! The answer is kept in the transaction of the change, so that a repeat after a crash finds
+//! both or neither.
+
+use guildhall_domain::{
+    Fault, Moment, Refusal, Result,
+    errors::Error,
+    idempotency::{Answered, AnsweredBody, Claim},
+};
+use guildhall_store::{Rx, Tx, idempotency};
+use guildhall_world::{
+    digests::Digesting,
+    seal::{Place, Seal},
+};
+
+/// Seconds an answer is kept for repeats: 24 hours. Source: contract 1.7, `IDEMPOTENCY_TTL`.
+pub const IDEMPOTENCY_TTL_S: i64 = 24 * 3_600;
+
+/// Bytes of all kept answers together; the oldest go first.
+const KEPT_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Kept answers one chore's job drops, so that writers never wait long.
+const BATCH: u32 = 100;
+
+/// A change that happens once: under a claim, or without one each time it is asked for.
+pub struct Once<T>(Option<Claimed<T>>);
+
+struct Claimed<T> {
+    claim: Claim,
+    answer: Answer<T>,
+    /// Keeps an answer that holds secrets; without it there is none to keep.
+    seal: Option<Seal>,
+}
+
+/// A look at what was answered before, without doing anything.
+#[derive(Clone)]
+pub(crate) struct Peek(Option<(Claim, Option<Seal>)>);
+
+impl Peek {
+    /// Holds back a change that was done before. Only what follows from the request alone may be
+    /// asked before this. Source: contract 1.3, check 9.
+    ///
+    /// # Errors
+    /// Those of [`Once::run`] without its job's.
+    pub(crate) fn check(&self, db: &Rx<'_>, now: Moment) -> Result<()> {
+        let Some((claim, seal)) = &self.0 else {
+            return Ok(());
+        };
+        let not_before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
+        match idempotency::find(db, &claim.id, not_before)? {
+            Some((fingerprint, answered)) => {
+                Err(again(claim, fingerprint, answered, seal.as_ref()))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What an outcome is answered with.
+type Answer<T> = Box<dyn FnOnce(&T) -> Result<Answered> + Send>;
+
+impl<T> Once<T> {
+    /// A change without a key: asked twice, done twice.
+    pub fn without_key() -> Self {
+        Self(None)
+    }
+
+    /// A change under `claim`; `answer` is what its outcome is answered with.
+    pub fn claimed(
+        claim: Claim,
+        answer: impl FnOnce(&T) -> Result<Answered> + Send + 'static,
+    ) -> Self {
+        Self(Some(Claimed {
+            claim,
+            answer: Box::new(answer),
+            seal: None,
+        }))
+    }
+
+    /// The same, for an answer that may hold secrets: it is kept sealed. `reads_secrets` says
+    /// whether the caller is shown them: those who are not are never answered what was answered
+    /// to those who are, although they may be the same author.
+    pub(crate) fn sealed(mut self, seal: &Seal, reads_secrets: bool) -> Self {
+        if let Some(claimed) = &mut self.0 {
+            claimed.seal = Some(seal.clone());
+            if reads_secrets {
+                let mut apart = Digesting::default();
+                apart.add(b"with secrets");
+                apart.add(&claimed.claim.id);
+                claimed.claim.id = *apart.finish().as_bytes();
+            }
+        }
+        self
+    }
+
+    /// The key it is asked for under, and what was asked.
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        self.0.as_ref().map(|claimed| claimed.claim)
+    }
+
+    /// A look at what was answered before.
+    pub(crate) fn peek(&self) -> Peek {
+        let claimed = self.0.as_ref();
+        Peek(claimed.map(|claimed| (claimed.claim, claimed.seal.clone())))
+    }
+
+    /// Runs `job`, unless it was done under this claim before.
+    ///
+    /// # Errors
+    /// [`Error::Repeated`] with the answer of then, [`Refusal::SecretAlreadyShown`] when that
+    /// held one, [`Refusal::IdempotencyKeyReused`] when another request used the key; else
+    /// whatever the job answers.
+    ///
+    /// Source: contract 1.7.
+    pub(crate) fn run(
+        self,
+        tx: &mut Tx<'_>,
+        now: Moment,
+        job: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(Claimed {
+            claim,
+            answer,
+            seal,
+        }) = self.0
+        else {
+            return job(tx);
+        };
+        let not_before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
+        if let Some((fingerprint, answered)) = idempotency::find(tx, &claim.id, not_before)? {
+            return Err(again(&claim, fingerprint, answered, seal.as_ref()));
+        }
+        let outcome = job(tx)?;
+        let answered = closed(&claim, answer(&outcome)?, seal.as_ref())?;
+        idempotency::keep(tx, &claim, &answered, now)?;
+        idempotency::make_room(tx, KEPT_BYTES_MAX)?;
+        Ok(outcome)
+    }
+}
+
+fn again(claim: &Claim, fingerprint: [u8; 32], answered: Answered, seal: Option<&Seal>) -> Error {
+    if fingerprint != claim.fingerprint {
+        return Refusal::IdempotencyKeyReused.into();
+    }
+    let Answered { status, body } = answered;
+    let body = match body {
+        AnsweredBody::Secret(id) => return Refusal::SecretAlreadyShown(id).into(),
+        AnsweredBody::Json(body) => Some(body),
+        AnsweredBody::Private(sealed) => seal.and_then(|seal| {
+            let parts = place(claim);
+            seal.unseal(Place(&parts), &sealed)
+        }),
+    };
+    match body {
+        Some(body) => Error::Repeated(Box::new(Answered {
+            status,
+            body: AnsweredBody::Json(body),
+        })),
+        // The key it was sealed with is lost.
+        None => Refusal::SecretAlreadyShown(String::new()).into(),
+    }
+}
+
+/// The answer as it is kept.
+fn closed(claim: &Claim, answered: Answered, seal: Option<&Seal>) -> Result<Answered, Fault> {
+    let AnsweredBody::Private(body) = answered.body else {
+        return Ok(answered);
+    };
+    let seal = seal.ok_or_else(|| Fault::broken("keeping an answer", "there is no seal for it"))?;
+    let parts = place(claim);
+    Ok(Answered {
+        status: answered.status,
+        body: AnsweredBody::Private(seal.seal(Place(&parts), &body)?),
+    })
+}
+
+/// Where an answer with secrets is kept.
+fn place(claim: &Claim) -> [&[u8]; 2] {
+    [b"repeats", &claim.id]
+}
+
+/// Drops answers that no longer count; says whether there may be more.
+pub(crate) fn drop_due(tx: &mut Tx<'_>, now: Moment) -> Result<bool> {
+    let before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
+    Ok(idempotency::drop_before(tx, before, BATCH)? == BATCH as usize)
+}

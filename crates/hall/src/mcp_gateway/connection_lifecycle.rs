@@ -1,0 +1,316 @@
+//! The life of one line: its program is looked at and started, its tools are held against the
+//! approved ones, and it is ended with the last who uses it.
+
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use guildhall_domain::{limits, mcp_servers::Verdict, mcp_tools};
+use guildhall_world::{
+    mcp::{self, Connected, Greeting, Hooks, Listing, McpError, Notices, Running, Target},
+    server_programs::Sighting,
+};
+use tokio::{sync::watch, time::Instant};
+
+use super::{
+    Closed, broken, elicitation, is_cut,
+    mcp_connections::{Askers, Key, Seen, Starting, Up},
+};
+use crate::{
+    Hall,
+    mcp_servers::{Entry, Learned, Noted},
+};
+
+/// How long connecting may take, and how long a list of tools.
+const CONNECT_WAIT: Duration = Duration::from_secs(limits::MCP_CONNECT_WAIT_S);
+/// How long a list of tools holds of a server that tells when it does not.
+const FRESH: Duration = Duration::from_secs(limits::MCP_TOOLS_FRESH_S);
+
+/// When a listing is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// In any case.
+    Now,
+    /// Unless the last one is known to hold.
+    IfDue,
+}
+
+impl Hall {
+    /// Opens a line in a task of its own, which lives as long as it.
+    pub(super) fn start_line(&self, entry: Entry, key: Key, starting: Starting) {
+        let hall = self.clone();
+        self.tasks().spawn("tool server", self.now(), async move {
+            hall.live_line(entry, key, starting).await;
+        });
+    }
+
+    async fn live_line(self, entry: Entry, key: Key, starting: Starting) {
+        let Starting {
+            tell,
+            cut,
+            lifecycle,
+        } = starting;
+        let mut stopping = self.tasks().stopping();
+        let greeting = Greeting {
+            lifecycle,
+            within: CONNECT_WAIT,
+        };
+        let brought = tokio::select! {
+            biased;
+            closed = is_cut(cut.subscribe()) => Err(closed),
+            () = is_true(&mut stopping) => Err(Closed::new("STOPPING", "The server stops.")),
+            brought = self.bring_up(&entry, &key, greeting) => brought,
+        };
+        let (parts, notices, running) = match brought {
+            Ok(brought) => brought,
+            Err(closed) => {
+                self.inner.gateways.ended(&key, &cut);
+                // Whoever waited may be gone.
+                let _ = tell.send(Some(Err(closed)));
+                return;
+            }
+        };
+        let up = Up {
+            cut: Arc::clone(&cut),
+            ..parts
+        };
+        if !self.inner.gateways.started(&key, &up) {
+            up.client.stop();
+        }
+        let _ = tell.send(Some(Ok(up.clone())));
+        self.hold_line(&entry, &up, notices, running).await;
+        self.inner.gateways.ended(&key, &cut);
+    }
+
+    /// Drives a line until it has ended; looks at the tools whenever the server says that they
+    /// are others.
+    async fn hold_line(&self, entry: &Entry, up: &Up, notices: Notices, running: Running) {
+        let mut stopping = self.tasks().stopping();
+        let mut cut = pin!(is_cut(up.cut.subscribe()));
+        let mut running = pin!(running);
+        let mut looks = FuturesUnordered::new();
+        let (mut is_listening, mut is_ending) = (true, false);
+        // Every branch only waits: each future is kept from one look to the next.
+        loop {
+            tokio::select! {
+                ended = &mut running => {
+                    tracing::info!(
+                        agent = %entry.agent.id, server = %entry.kept.server.name,
+                        code = ended.code, "a tool server ended"
+                    );
+                    return;
+                }
+                notice = notices.next(), if is_listening => match notice {
+                    Some(notice) if notice.is_tools_changed() && looks.is_empty() => {
+                        looks.push(self.look_at_tools(entry, up, Look::Now));
+                    }
+                    Some(_) => {}
+                    None => is_listening = false,
+                },
+                // What came of it is noted and told.
+                Some(_) = looks.next() => {}
+                _ = &mut cut, if !is_ending => {
+                    is_ending = true;
+                    up.client.stop();
+                }
+                () = is_true(&mut stopping), if !is_ending => {
+                    is_ending = true;
+                    up.client.stop();
+                }
+            }
+        }
+    }
+
+    /// Connects and looks at the tools for the first time.
+    async fn bring_up(
+        &self,
+        entry: &Entry,
+        key: &Key,
+        greeting: Greeting,
+    ) -> Result<(Up, Notices, Running), Closed> {
+        let (target, seen) = self.line_target(entry, key).await?;
+        let askers = Arc::<Askers>::default();
+        let hooks = Hooks {
+            root: Some(entry.agent.cwd.clone().into()),
+            elicit: Some(elicitation::to_people(self, entry, &askers)),
+        };
+        let begun = Instant::now();
+        let connected = mcp::connect(&target, hooks, greeting).await;
+        let Connected {
+            client,
+            notices,
+            mut running,
+        } = match connected {
+            Ok(connected) => connected,
+            Err(error) => return Err(self.not_reached(entry, key, &error).await),
+        };
+        let up = Up {
+            client,
+            bearer: target.bearer().cloned(),
+            // The one that others cut it by is put in its place by whoever started it.
+            cut: Arc::new(watch::Sender::new(None)),
+            seen: Arc::new(Mutex::new(Seen {
+                changes: 0,
+                at: begun,
+                listing: Arc::default(),
+            })),
+            askers,
+        };
+        let listed = {
+            let mut listing = pin!(self.first_look(entry, seen, &up, &notices));
+            tokio::select! {
+                listed = &mut listing => listed,
+                // What is asked learns of the end by itself.
+                _ = &mut running => listing.await,
+            }
+        };
+        match listed {
+            Ok(()) => Ok((up, notices, running)),
+            Err(First::Closed(closed)) => Err(closed),
+            Err(First::Failed(error)) => Err(self.not_reached(entry, key, &error).await),
+        }
+    }
+
+    /// Lists the tools of a new line, which counts as use.
+    async fn first_look(
+        &self,
+        entry: &Entry,
+        seen: Option<Sighting>,
+        up: &Up,
+        notices: &Notices,
+    ) -> Result<(), First> {
+        let pinned = entry.kept.server.pin.tools_sha256.as_deref();
+        let is_pinned = |listing: &Listing| {
+            let digest = mcp_tools::digest(&listing.tools).ok();
+            pinned.is_some() && digest.as_deref() == pinned
+        };
+        let changes = up.client.tools_changes();
+        let listing = mcp::settled(&up.client, notices, is_pinned, CONNECT_WAIT).await;
+        let listing = Arc::new(listing.map_err(First::Failed)?);
+        let connection = &entry.kept.server.connection;
+        match self.was_seen(&entry.agent, connection, seen).await {
+            Ok(true) => {}
+            Ok(false) => return Err(First::Closed(Closed::moved())),
+            Err(fault) => return Err(First::Closed(broken(&fault.into()))),
+        }
+        match self
+            .learn_of(entry, Learned::Listed(listing.tools.clone()))
+            .await
+        {
+            Noted::Fine => {
+                up.saw(changes, listing);
+                Ok(())
+            }
+            Noted::Held(why) => Err(First::Closed(Closed::held_back(why))),
+            Noted::Moved => Err(First::Closed(Closed::moved())),
+        }
+    }
+
+    /// How the entry's server is reached, its program looked at right before it is started.
+    async fn line_target(
+        &self,
+        entry: &Entry,
+        key: &Key,
+    ) -> Result<(Target, Option<Sighting>), Closed> {
+        let server = &entry.kept.server;
+        let connection = &server.connection;
+        let found = self.find_program(&entry.agent, connection).await;
+        let found = found.map_err(|fault| broken(&fault.into()))?;
+        let program = found.as_ref().map(|found| &found.program);
+        if connection.stdio().is_some() && server.pin.compare(program) != Verdict::Same {
+            self.is_approved_program(entry, key).await?;
+        }
+        let seen = found.as_ref().map(|found| found.sighting.clone());
+        let bearer = self.mcp_bearer(entry.agent.id, server).await;
+        let bearer = bearer.map_err(|error| broken(&error))?;
+        let target = self.target(&entry.agent, connection, (found, bearer));
+        let target = target.await.map_err(|fault| broken(&fault.into()))?;
+        Ok((target.ok_or_else(Closed::moved)?, seen))
+    }
+
+    /// Notes that a server could not be reached.
+    async fn not_reached(&self, entry: &Entry, key: &Key, error: &McpError) -> Closed {
+        let closed = Closed::of(entry, error);
+        match error {
+            McpError::NotFound => {
+                self.learn_of(entry, Learned::Missing).await;
+            }
+            _ if error.needs_sign_in() => self.note_failure(entry, error).await,
+            _ => {
+                if self.inner.gateways.failed(key) {
+                    let why = closed.sentence.clone();
+                    self.learn_of(entry, Learned::FailedOften(why)).await;
+                }
+            }
+        }
+        closed
+    }
+
+    /// What is learned of a test that could not reach the server: once that happened as often as
+    /// may be, together with its uses.
+    pub(crate) fn tool_server_failed(&self, entry: &Entry, error: &McpError) -> Option<Learned> {
+        let has_often = self.inner.gateways.failed(&Key::of(entry));
+        has_often.then(|| Learned::FailedOften(Closed::of(entry, error).sentence))
+    }
+
+    /// A test reached the server: what failed before counts no longer.
+    pub(crate) fn tool_server_reached(&self, entry: &Entry) {
+        self.inner.gateways.reached(&Key::of(entry));
+    }
+
+    /// The tools of a line, seen to be the approved ones; others cut the entry off.
+    pub(super) async fn look_at_tools(
+        &self,
+        entry: &Entry,
+        up: &Up,
+        look: Look,
+    ) -> Result<Arc<Listing>, Closed> {
+        let (last, is_fresh) = up.last_seen(FRESH);
+        if is_fresh && look == Look::IfDue {
+            return Ok(last);
+        }
+        let changes = up.client.tools_changes();
+        let listing = tokio::select! {
+            biased;
+            closed = is_cut(up.cut.subscribe()) => return Err(closed),
+            listing = up.client.listing(CONNECT_WAIT) => listing,
+        };
+        let listing = match listing {
+            Ok(listing) => Arc::new(listing),
+            Err(error) => {
+                self.note_failure(entry, &error).await;
+                return Err(Closed::of(entry, &error));
+            }
+        };
+        if mcp_tools::compare(&last.tools, &listing.tools).is_empty() {
+            up.saw(changes, Arc::clone(&listing));
+            return Ok(listing);
+        }
+        let learned = Learned::Listed(listing.tools.clone());
+        let closed = match self.learn_of(entry, learned).await {
+            Noted::Fine => {
+                up.saw(changes, Arc::clone(&listing));
+                return Ok(listing);
+            }
+            Noted::Held(why) => Closed::held_back(why),
+            Noted::Moved => Closed::moved(),
+        };
+        self.inner.gateways.cut(&Key::of(entry), &closed);
+        Err(closed)
+    }
+}
+
+/// Why a new line is of no use.
+enum First {
+    Closed(Closed),
+    Failed(McpError),
+}
+
+/// Waits for a flag; what it looked at is let go at once.
+async fn is_true(flag: &mut watch::Receiver<bool>) {
+    // An error means that the supervisor is gone, which ends the server as well.
+    drop(flag.wait_for(|flag| *flag).await);
+}

@@ -1,0 +1,93 @@
+//! Sets: the servers that a session's agent is handed, and whether it has them already.
+//! Source: contract 4.4, "At the start of each turn".
+
+use guildhall_domain::{
+    Result,
+    agents::Agent,
+    ids::SessionId,
+    mcp_servers::{ServerName, Status},
+};
+
+use super::{
+    Visit,
+    mcp_connections::{Key, Lost, Mark},
+};
+use crate::{Hall, mcp_servers::Entry};
+
+/// The servers that a session was handed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Handed(Vec<(ServerName, Mark)>);
+
+impl Handed {
+    /// Their names, in the order they were added.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &ServerName> {
+        self.0.iter().map(|(name, _)| name)
+    }
+}
+
+/// What a session is to have from its next turn on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HandedOver {
+    /// The servers.
+    pub(crate) set: Handed,
+    /// Whether the client of one that it has is of no use any more, and a new one would be.
+    pub(crate) is_stale: bool,
+}
+
+impl Hall {
+    /// The servers that the agent of a session can use now. What failed is tried again, beside
+    /// the turn.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub(crate) async fn servers_for(
+        &self,
+        agent: &Agent,
+        session: SessionId,
+    ) -> Result<HandedOver> {
+        let gateways = &self.inner.gateways;
+        gateways.rested(agent.id);
+        let mut over = HandedOver::default();
+        for entry in self.enabled_entries(agent).await? {
+            let server = &entry.kept.server;
+            let lost = gateways.lost(&Key::of(&entry), session);
+            match (server.status, lost) {
+                (Status::Ready, Some(Lost::Regainable)) => over.is_stale = true,
+                // Handing it over once more would only fail again, and cost what the agent
+                // remembers where it cannot take a session up.
+                (
+                    Status::Ready | Status::Unknown | Status::Failing | Status::CommandMissing,
+                    Some(_),
+                ) => self.try_again(&entry, session),
+                (
+                    Status::Ready | Status::Unknown | Status::Failing | Status::CommandMissing,
+                    None,
+                ) => {}
+                // Until a person did something it would only be refused.
+                (Status::NeedsSignIn | Status::NeedsApproval | Status::Disabled, _) => continue,
+            }
+            over.set.0.push((server.name.clone(), Mark::of(&entry)));
+        }
+        Ok(over)
+    }
+
+    /// Notes that a session is handed its servers anew: said before it is, because some clients
+    /// greet them meanwhile, and what becomes of that counts.
+    pub(crate) fn servers_handed(&self, session: SessionId) {
+        self.inner.gateways.handed(session);
+    }
+
+    /// Reaches a server whose client gave up on it; when it is there, the next turn has it.
+    fn try_again(&self, entry: &Entry, session: SessionId) {
+        let visit = Visit {
+            entry: entry.clone(),
+            session,
+        };
+        let hall = self.clone();
+        self.tasks()
+            .spawn("tool server again", self.now(), async move {
+                // What comes of it is noted in the entry.
+                let _ = hall.open_line(&visit).await;
+            });
+    }
+}

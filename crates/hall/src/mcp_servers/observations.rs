@@ -1,0 +1,318 @@
+//! Noting: what using an entry shows of it, written with its events: the tools it has, that it
+//! is not what was approved, that somebody has to sign in. Source: contract 4.4, "Status
+//! transitions"; 4.6, "Change seen".
+
+use guildhall_domain::{
+    Moment, Result,
+    agents::Agent,
+    approvals::{Approval, Capability},
+    ids::{AgentId, AuthorId},
+    mcp_servers::{
+        Differing, HeldBack, McpServer, Program, ServerName, Tested, Trigger, event_payloads, next,
+        repin, server_test,
+    },
+    mcp_signins::metadata::Challenge,
+    mcp_tools::{self, ToolDefinition},
+};
+use guildhall_store::{
+    Tx, approvals as approval_rows,
+    mcp_servers::{self as rows, Kept},
+};
+use guildhall_world::digests::{Action, Digests};
+use serde_json::Value;
+
+use super::{actions::is_same, existing, named, registered, write};
+use crate::{
+    Hall,
+    approvals::{self, Repin},
+    mcp_signins::wants_wider,
+};
+
+/// An entry with its values, and whose it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) agent: Agent,
+    pub(crate) kept: Kept,
+}
+
+/// What using an entry showed.
+#[derive(Clone, Debug)]
+pub(crate) enum Learned {
+    /// Its program is not there.
+    Missing,
+    /// Its program is not the pinned one, or nobody has seen it.
+    Program(Program),
+    /// These are its tools.
+    Listed(Vec<ToolDefinition>),
+    /// Somebody has to sign in, by this challenge.
+    SignIn(Option<String>),
+    /// The sign-in allows too little, by this challenge.
+    WiderScope(String),
+    /// It could not be reached as often as counts; why, for people.
+    FailedOften(String),
+    /// Its question to a person waits no longer.
+    Lapsed,
+}
+
+/// What came of noting it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Noted {
+    /// It may be used.
+    Fine,
+    /// It may not.
+    Held(HeldBack),
+    /// It is another entry by now.
+    Moved,
+}
+
+impl Hall {
+    /// The entry of this name with its values.
+    ///
+    /// # Errors
+    /// `NotFound` for agent or entry.
+    pub(crate) async fn entry_named(&self, agent: AgentId, name: &str) -> Result<Entry> {
+        let (name, seal) = (named(name), self.inner.seal.clone());
+        let found = self.store().read(move |db| {
+            let agent = registered(db, agent)?;
+            let kept = existing(db, &seal, agent.id, name.as_ref())?;
+            Ok(Entry { agent, kept })
+        });
+        Ok(found.await?.value)
+    }
+
+    /// The entries of an agent that are switched on, in the order they were added.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub(crate) async fn enabled_entries(&self, agent: &Agent) -> Result<Vec<Entry>> {
+        let (agent, seal) = (agent.clone(), self.inner.seal.clone());
+        let found = self.store().read(move |db| {
+            let kept = rows::of_agent(db, agent.id)?.into_iter();
+            Ok(kept
+                .filter(|kept| kept.server.enabled)
+                .map(|kept| Entry {
+                    kept: super::sealed_values::open(&seal, agent.id, kept),
+                    agent: agent.clone(),
+                })
+                .collect())
+        });
+        Ok(found.await?.value)
+    }
+
+    /// Notes what using an entry showed, unless it is another one by now.
+    ///
+    /// # Errors
+    /// Faults, and `Overloaded`.
+    pub(crate) async fn note_learned(&self, entry: &Entry, learned: Learned) -> Result<Noted> {
+        let (entry, now) = (entry.clone(), self.now());
+        let (seal, digests) = (self.inner.seal.clone(), self.inner.digests.clone());
+        self.store()
+            .write(move |tx| {
+                let Entry { agent, kept } = entry;
+                let found = existing(tx, &seal, agent.id, Some(&kept.server.name));
+                let Ok(standing) = found else {
+                    return Ok(Noted::Moved);
+                };
+                if !is_same(&standing, &kept) {
+                    return Ok(Noted::Moved);
+                }
+                let is_lapse = matches!(learned, Learned::Lapsed);
+                if let Some(held) = HeldBack::of(&standing.server).filter(|_| !is_lapse) {
+                    return Ok(Noted::Held(held));
+                }
+                let mut after = standing.clone();
+                let name = kept.server.name.clone();
+                let mut keep = None;
+                let server = &mut after.server;
+                let noted = match learned {
+                    Learned::Missing => {
+                        server_test::is_missing(server);
+                        Noted::Held(HeldBack::CommandNotFound)
+                    }
+                    Learned::SignIn(challenge) => {
+                        server_test::wants_sign_in(server, challenge.as_deref());
+                        Noted::Fine
+                    }
+                    Learned::WiderScope(challenge) => {
+                        let scope = Challenge::read(&challenge).scope;
+                        wants_wider(tx, &seal, (agent.id, &name), &standing.server, scope)?;
+                        server_test::wants_sign_in(server, Some(&challenge));
+                        Noted::Fine
+                    }
+                    Learned::FailedOften(why) => {
+                        if let Some(status) =
+                            next(server.status, Trigger::FailedOften, server.facts())
+                        {
+                            server.status = status;
+                            server.status_detail = Some(why);
+                        }
+                        Noted::Fine
+                    }
+                    Learned::Program(program) => {
+                        let differing = Differing::program(&server.pin, &program);
+                        ask(tx, &digests, &agent, server, &differing, now)?;
+                        Noted::Held(HeldBack::PinChanged)
+                    }
+                    Learned::Listed(tools) => {
+                        match take_over(tx, &digests, &agent, server, tools, now)? {
+                            Taken::Over(tools) => {
+                                keep = tools;
+                                Noted::Fine
+                            }
+                            Taken::Asked => Noted::Held(HeldBack::NeedsApproval),
+                        }
+                    }
+                    Learned::Lapsed => {
+                        repeat(tx, server, now)?;
+                        Noted::Held(HeldBack::NeedsApproval)
+                    }
+                };
+                if after.server != standing.server {
+                    write(tx, &seal, agent.id, (&standing.server, after), (None, now))?;
+                }
+                if let Some(tools) = keep {
+                    rows::set_tools(tx, agent.id, &name, &tools)?;
+                }
+                Ok(noted)
+            })
+            .await
+    }
+}
+
+/// What became of tools that were listed.
+pub(crate) enum Taken {
+    /// They count; those to be kept, where they are others than before.
+    Over(Option<Vec<ToolDefinition>>),
+    /// They are not the approved ones; the owner is asked.
+    Asked,
+}
+
+/// Takes the tools over that an entry's server listed, or asks the owner where they are not those
+/// that were approved.
+pub(crate) fn take_over(
+    tx: &mut Tx<'_>,
+    digests: &Digests,
+    agent: &Agent,
+    server: &mut McpServer,
+    tools: Vec<ToolDefinition>,
+    now: Moment,
+) -> Result<Taken> {
+    let approved = rows::tools(tx, agent.id, &server.name)?;
+    if let Some(approved) = &approved
+        && mcp_tools::compare(approved, &tools).needs_approval()
+    {
+        let differing = Differing::tools(approved, &tools)?;
+        ask(tx, digests, agent, server, &differing, now)?;
+        return Ok(Taken::Asked);
+    }
+    let mut seen = Tested {
+        tools: Some(tools),
+        ..Tested::default()
+    };
+    let keep = server_test::listed(server, &mut seen, approved.as_deref(), now)?;
+    Ok(Taken::Over(keep))
+}
+
+/// Asks the owner whether the entry may go on as it is now.
+fn ask(
+    tx: &mut Tx<'_>,
+    digests: &Digests,
+    agent: &Agent,
+    server: &mut McpServer,
+    differing: &Differing,
+    now: Moment,
+) -> Result<()> {
+    let input = differing.input(server);
+    let action = Action {
+        capability: Capability::McpRepin.word(),
+        agent: Some(agent.id),
+        input: &input,
+        pin: &Value::Null,
+    };
+    let repin = Repin {
+        agent_id: agent.id,
+        digest: digests.of(&action)?,
+        summary: format!("{} of {}: {}", server.name, agent.name, differing.detail()),
+        card: differing.card(agent, server)?,
+        why: differing.why(),
+    };
+    let question = approvals::ask_again(tx, repin, now)?;
+    differing.holds(server, question);
+    Ok(())
+}
+
+/// Asks the same once more when nobody can answer the question any more.
+fn repeat(tx: &mut Tx<'_>, server: &mut McpServer, now: Moment) -> Result<()> {
+    let Some(id) = server.approval_id else {
+        return Ok(());
+    };
+    let Some(found) = approval_rows::by_id(tx, id)? else {
+        return Ok(());
+    };
+    let (approval, Some(agent_id)) = (&found.approval, found.approval.agent_id) else {
+        return Ok(());
+    };
+    if approval.must_be_pending(now).is_ok() {
+        return Ok(());
+    }
+    let repin = Repin {
+        agent_id,
+        digest: approval.digest.clone(),
+        summary: approval.summary.clone(),
+        card: approval.card.clone(),
+        why: approval.why.clone(),
+    };
+    server.approval_id = Some(approvals::ask_again(tx, repin, now)?);
+    Ok(())
+}
+
+/// Does what the owner decided about an entry that asked again, in the transaction of the word.
+///
+/// # Errors
+/// Faults.
+///
+/// Source: contract 4.5, kind `repin`.
+pub(crate) fn repinned(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    is_granted: bool,
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    let name = approval.card["name"].as_str().and_then(ServerName::parse);
+    let Some((agent, name)) = approval.agent_id.zip(name) else {
+        return Ok(());
+    };
+    let asked =
+        rows::find(tx, agent, &name)?.filter(|kept| kept.server.approval_id == Some(approval.id));
+    let Some(before) = asked else {
+        return Ok(());
+    };
+    let mut after = before.clone();
+    let mut keep = None;
+    if is_granted {
+        let approved = rows::tools(tx, agent, &name)?;
+        keep = repin::granted(&mut after.server, &approval.card, approved, now)?;
+    } else {
+        repin::denied(&mut after.server);
+    }
+    // The values stay sealed as they are: nothing of the connection changes.
+    rows::update(tx, agent, &after)?;
+    if let Some(tools) = keep {
+        rows::set_tools(tx, agent, &name, &tools)?;
+    }
+    tell(tx, agent, (&before.server, &after.server), by, now)
+}
+
+fn tell(
+    tx: &mut Tx<'_>,
+    agent: AgentId,
+    (before, after): (&McpServer, &McpServer),
+    by: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    for event in event_payloads::of_change(agent, before, after, by) {
+        tx.append(now, by, &event)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! What is secret of a sign-in: sealed in the store, each for its own place. Without `Debug`.
+
+use guildhall_domain::{
+    Fault, Moment, Result,
+    ids::{AgentId, FlowId},
+    mcp_servers::{AuthClientOrigin, McpServer, ServerName},
+};
+use guildhall_store::{
+    Rx, Tx,
+    mcp_signins::{self as rows, Kept},
+};
+use guildhall_world::{
+    oauth::{Access, KeptClient, Tokens},
+    seal::{Place, Seal},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::oauth_callback;
+
+/// Whose sign-in it is.
+pub(crate) type Of<'a> = (AgentId, &'a ServerName);
+
+/// Tokens, and where they come from.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Granted {
+    /// Who may be asked for the next ones.
+    pub(super) access: Access,
+    /// The tokens.
+    pub(super) tokens: Tokens,
+    /// What a use of them wanted beyond what they allow; `None` while they allow enough.
+    #[serde(default)]
+    pub(super) wider: Option<Wider>,
+}
+
+/// More than some tokens allow.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Wider {
+    /// The scope that was wanted, if the server said which.
+    pub(super) scope: Option<String>,
+}
+
+/// What is secret of a sign-in on its way.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Asked {
+    /// The scope that a challenge wanted.
+    pub(super) scope: Option<String>,
+    /// What a person was sent away with.
+    pub(super) opened: Option<Opened>,
+}
+
+/// What a person was sent away with, and what the answer is held against.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Opened {
+    /// Where to, and how its browser is known.
+    pub(super) browser: oauth_callback::Opened,
+    /// Where the answer comes.
+    pub(super) redirect_uri: String,
+    /// Who answers.
+    pub(super) issuer: String,
+    /// Whether the answer says who it is from.
+    pub(super) says_issuer: bool,
+    /// Who asks for tokens, and for what.
+    pub(super) access: Access,
+    /// Where the client comes from.
+    pub(super) origin: AuthClientOrigin,
+}
+
+pub(super) fn close_client(client: &KeptClient, seal: &Seal, of: Of<'_>) -> Result<Vec<u8>, Fault> {
+    close(seal, &place(b"client", of), client)
+}
+
+pub(super) fn open_client(seal: &Seal, of: Of<'_>, sealed: &[u8]) -> Option<KeptClient> {
+    open(seal, &place(b"client", of), sealed)
+}
+
+impl Granted {
+    pub(super) fn close(&self, seal: &Seal, of: Of<'_>) -> Result<Vec<u8>, Fault> {
+        close(seal, &place(b"access", of), self)
+    }
+
+    /// The same with the tokens that a refresh brought; a refresh token that was not replaced
+    /// goes on counting.
+    pub(super) fn rotated(self, new: Tokens) -> Self {
+        let refresh = new.refresh.or(self.tokens.refresh);
+        Self {
+            tokens: Tokens { refresh, ..new },
+            ..self
+        }
+    }
+
+    /// When its token ends, counted from `now`.
+    pub(super) fn ends(&self, now: Moment) -> Option<Moment> {
+        let seconds = self.tokens.expires_in_s?;
+        Some(now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX / 2_000)))
+    }
+}
+
+impl Asked {
+    pub(super) fn close(&self, seal: &Seal, id: FlowId) -> Result<Vec<u8>, Fault> {
+        close(seal, &[b"mcp_flows".as_slice(), id.as_bytes()], self)
+    }
+
+    pub(super) fn open(seal: &Seal, id: FlowId, sealed: Option<&[u8]>) -> Option<Self> {
+        open(seal, &[b"mcp_flows".as_slice(), id.as_bytes()], sealed?)
+    }
+}
+
+/// The tokens that count for an entry, as it is now; what cannot be read any more is none.
+pub(super) fn granted(
+    db: &Rx<'_>,
+    seal: &Seal,
+    of: Of<'_>,
+    server: &McpServer,
+) -> Result<Option<Granted>> {
+    let kept = rows::find(db, of.0, of.1)?;
+    Ok(kept.and_then(|kept| granted_by(seal, of, server, &kept)))
+}
+
+/// The same of what was read already.
+pub(super) fn granted_by(
+    seal: &Seal,
+    of: Of<'_>,
+    server: &McpServer,
+    kept: &Kept,
+) -> Option<Granted> {
+    let connection = &server.connection;
+    let is_bound = connection
+        .remote()
+        .is_some_and(|remote| remote.url == kept.url);
+    if !is_bound || connection.says_who_asks() {
+        return None;
+    }
+    open(seal, &place(b"access", of), kept.access.as_deref()?)
+}
+
+/// Notes that the tokens of an entry allow too little, so that the next sign-in asks for more.
+pub(crate) fn wants_wider(
+    tx: &mut Tx<'_>,
+    seal: &Seal,
+    of: Of<'_>,
+    server: &McpServer,
+    scope: Option<String>,
+) -> Result<()> {
+    let Some(before) = rows::find(tx, of.0, of.1)? else {
+        return Ok(());
+    };
+    let Some(mut granted) = granted_by(seal, of, server, &before) else {
+        return Ok(());
+    };
+    granted.wider = Some(Wider { scope });
+    let kept = Kept {
+        access: Some(granted.close(seal, of)?),
+        ..before
+    };
+    rows::put(tx, of.0, of.1, &kept)
+}
+
+fn place<'a>(field: &'a [u8], (agent, name): Of<'a>) -> PlaceOf {
+    [
+        b"mcp_signins".to_vec(),
+        agent.as_bytes().to_vec(),
+        name.folded().into_bytes(),
+        field.to_vec(),
+    ]
+}
+
+/// Agent, name and field: what was sealed for one entry opens at no other one.
+type PlaceOf = [Vec<u8>; 4];
+
+fn close<T: Serialize>(
+    seal: &Seal,
+    place: &[impl AsRef<[u8]>],
+    secret: &T,
+) -> Result<Vec<u8>, Fault> {
+    let text =
+        serde_json::to_vec(secret).map_err(|error| Fault::broken("sealing a sign-in", error))?;
+    let parts: Vec<&[u8]> = place.iter().map(AsRef::as_ref).collect();
+    seal.seal(Place(&parts), &text)
+}
+
+fn open<T: DeserializeOwned>(seal: &Seal, place: &[impl AsRef<[u8]>], sealed: &[u8]) -> Option<T> {
+    let parts: Vec<&[u8]> = place.iter().map(AsRef::as_ref).collect();
+    serde_json::from_slice(&seal.unseal(Place(&parts), sealed)?).ok()
+}

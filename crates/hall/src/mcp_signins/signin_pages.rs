@@ -1,0 +1,449 @@
+//! The way of a person through a sign-in: what the link shows, what following it sets off, and
+//! what the answer of the authorization server comes to. Source: contract 4.8.
+
+use std::time::Duration;
+
+use guildhall_domain::{
+    Moment, Refusal, Result,
+    agents::Agent,
+    callers::OwnerInteractive,
+    errors::Thing,
+    ids::MessageId,
+    limits,
+    mcp_servers::{AuthClientOrigin, McpServer},
+    mcp_signins::{Answer, Failure, Flow, Phase, Step, address, disclosure},
+};
+use guildhall_store::{
+    Rx, Tx, agents, mcp_servers as server_rows,
+    mcp_signins::{self as rows, Kept, KeptFlow},
+};
+use guildhall_world::{
+    mcp::McpError,
+    oauth::{KeptClient, NotBought, Own, Talk},
+    seal::Seal,
+    secret_tokens,
+};
+use url::Url;
+
+use super::{
+    address_text,
+    completion::connect,
+    end, fail,
+    secrets::{Asked, Granted, Opened, close_client, open_client},
+    stepped,
+};
+use crate::{
+    Hall,
+    launch_config::base,
+    mcp_servers,
+    oauth_callback::{self, Landed, Leaving, Parting},
+};
+
+/// What a person reads before anything leaves this computer.
+#[derive(Clone, Debug)]
+pub struct SigninPage {
+    /// The server.
+    pub server: String,
+    /// Whose it is.
+    pub agent: String,
+    /// Its address.
+    pub address: String,
+    /// What a person should know before.
+    pub disclosure: String,
+    /// Where browsers reach this server: the sign-in comes back there.
+    pub base: String,
+}
+
+/// What came of following the link.
+pub enum Opening {
+    /// The person is sent on.
+    To(Leaving),
+    /// Nobody can be sent anywhere.
+    Failed(Failure),
+}
+
+/// What came of the answer.
+pub type Finished = oauth_callback::Finished<Failure>;
+
+/// A sign-in whose answer was taken.
+struct Accepted {
+    kept: KeptFlow,
+    opened: Opened,
+    code: String,
+    agent: Agent,
+    server: McpServer,
+}
+
+/// What was prepared for a person to be sent away.
+struct Prepared {
+    opened: Opened,
+    /// The digest of the state that the answer will name.
+    state: [u8; 32],
+    /// A client that is new.
+    new_client: Option<KeptClient>,
+}
+
+impl Hall {
+    /// What the page behind a link says. It does nothing.
+    ///
+    /// # Errors
+    /// `NotFound` when the link is none, or its time is over.
+    pub async fn mcp_signin_page(
+        &self,
+        _by: &OwnerInteractive,
+        ticket: &str,
+    ) -> Result<SigninPage> {
+        let (digest, now) = (secret_tokens::digest(ticket), self.now());
+        let own = self.inner.launching.url.clone();
+        let seen = self
+            .store()
+            .read(move |db| {
+                let flow = live(db, &digest, now)?.flow;
+                let agent = agents::by_id(db, flow.agent_id)?;
+                Ok(SigninPage {
+                    server: flow.name.as_str().to_owned(),
+                    agent: agent.map(|agent| agent.name).unwrap_or_default(),
+                    disclosure: disclosure(&flow.url),
+                    address: flow.url,
+                    base: base(db, &own)?,
+                })
+            })
+            .await?;
+        Ok(seen.value)
+    }
+
+    /// Finds out where to sign in, registers where that is needed, and says where the person is
+    /// sent; following the link again sends to the same place.
+    ///
+    /// # Errors
+    /// `NotFound` when the link is none, or its time is over. A sign-in that cannot go on is no
+    /// error: see [`Opening::Failed`].
+    pub async fn open_mcp_signin(&self, _by: &OwnerInteractive, ticket: &str) -> Result<Opening> {
+        let (digest, now) = (secret_tokens::digest(ticket), self.now());
+        let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
+        let (kept, asked, server, stored, base) = self
+            .store()
+            .read(move |db| {
+                let kept = live(db, &digest, now)?;
+                let asked = Asked::open(&seal, kept.flow.id, kept.sealed.as_deref());
+                let asked = asked.ok_or(Refusal::NotFound(Thing::Signin))?;
+                let (agent, name) = (kept.flow.agent_id, &kept.flow.name);
+                let server = mcp_servers::existing(db, &seal, agent, Some(name))?.server;
+                let stored = rows::find(db, agent, name)?.and_then(|row| row.client);
+                let stored = stored.and_then(|(origin, sealed)| {
+                    Some((origin, open_client(&seal, (agent, name), &sealed)?))
+                });
+                Ok((kept, asked, server, stored, base(db, &own)?))
+            })
+            .await?
+            .value;
+        if let Some(opened) = asked.opened {
+            let leaving = opened.browser.leaving(kept.flow.expires_at, now);
+            return Ok(Opening::To(leaving));
+        }
+        let scope = asked.scope.clone();
+        let hall = self.clone();
+        // It comes to its end also when the browser goes away: a client that was registered is
+        // kept, and the sign-in says why it failed.
+        let opening = async move {
+            let mut stopping = hall.tasks().stopping();
+            let prepared = tokio::select! {
+                prepared = hall.prepare_signin(&server, scope, stored, &base) => prepared?,
+                // Nothing was noted, so that the link goes on counting.
+                _ = stopping.wait_for(|stop| *stop) => return Err(Refusal::ShuttingDown.into()),
+            };
+            hall.note_opening(kept, asked, prepared).await
+        };
+        let opened = self.tasks().finish(opening).await;
+        opened.unwrap_or_else(|| Ok(Opening::Failed(Failure::Unreachable)))
+    }
+
+    /// Everything that leaves this computer before the person does.
+    async fn prepare_signin(
+        &self,
+        server: &McpServer,
+        scope: Option<String>,
+        stored: Option<(AuthClientOrigin, KeptClient)>,
+        base: &str,
+    ) -> Result<Result<Prepared, Failure>> {
+        let url = address(&server.connection)?;
+        let outgoing = self.outgoing().await?;
+        let redirect_uri = format!("{base}/api/oauth/callback");
+        let document = base.starts_with("https://");
+        let document = document.then(|| format!("{base}/api/oauth/client"));
+        let own = Own {
+            stored,
+            redirect_uri: &redirect_uri,
+            document: document.as_deref(),
+        };
+        let parting = Parting::new()?;
+        let asking = async {
+            let talk = Talk::about(&outgoing, &url).await?;
+            let shown = (parting.state.as_str(), &parting.pkce);
+            talk.prepare((&url, scope), own, shown).await
+        };
+        let prepared = match asking.await {
+            Ok(prepared) => prepared,
+            Err(why) => return Ok(Err(why)),
+        };
+        let (browser, state) = parting.to(prepared.location.into());
+        let opened = Opened {
+            browser,
+            redirect_uri,
+            issuer: prepared.issuer,
+            says_issuer: prepared.says_issuer,
+            access: prepared.access,
+            origin: prepared.origin,
+        };
+        Ok(Ok(Prepared {
+            opened,
+            state,
+            new_client: prepared.new_client,
+        }))
+    }
+
+    /// Notes where the person is sent, or why nowhere; whoever was quicker decides.
+    async fn note_opening(
+        &self,
+        kept: KeptFlow,
+        asked: Asked,
+        prepared: Result<Prepared, Failure>,
+    ) -> Result<Opening> {
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let standing = live(tx, &kept.ticket, now)?;
+                if standing.flow.phase != Phase::Waiting {
+                    let asked = Asked::open(&seal, kept.flow.id, standing.sealed.as_deref());
+                    let opened = asked.and_then(|asked| asked.opened);
+                    let opened = opened.ok_or(Refusal::NotFound(Thing::Signin))?;
+                    let leaving = opened.browser.leaving(standing.flow.expires_at, now);
+                    return Ok(Opening::To(leaving));
+                }
+                let Prepared {
+                    opened,
+                    state,
+                    new_client,
+                } = match prepared {
+                    Ok(prepared) => prepared,
+                    Err(why) => {
+                        fail(tx, standing, why, now)?;
+                        return Ok(Opening::Failed(why));
+                    }
+                };
+                if let Some(client) = new_client {
+                    keep_client(tx, &seal, &standing.flow, &client, opened.origin)?;
+                }
+                let mut flow = standing.flow;
+                flow.phase = stepped(flow.phase, Step::Opened)?;
+                flow.expires_at = now.plus_seconds(limits::SIGNIN_FLOW_TTL_S);
+                let leaving = opened.browser.leaving(flow.expires_at, now);
+                let asked = Asked {
+                    opened: Some(opened),
+                    ..asked
+                };
+                let after = KeptFlow {
+                    sealed: Some(asked.close(&seal, flow.id)?),
+                    state: Some(state),
+                    ticket: standing.ticket,
+                    flow,
+                };
+                rows::update(tx, &after)?;
+                Ok(Opening::To(leaving))
+            })
+            .await
+    }
+
+    /// Takes the answer of the authorization server: of the browser that was sent away, and once.
+    ///
+    /// # Errors
+    /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
+    pub async fn finish_mcp_signin(
+        &self,
+        answer: Answer,
+        cookie: Option<String>,
+    ) -> Result<Finished> {
+        let Some(landed) = Landed::of(answer, cookie) else {
+            return Ok(Finished::Unknown);
+        };
+        let (hall, buyer) = (self.clone(), self.clone());
+        let accepting = async move { hall.accept(landed).await };
+        let buying = |accepted| async move { buyer.exchange(accepted).await };
+        self.land(accepting, buying, Failure::ExchangeFailed).await
+    }
+
+    async fn accept(&self, landed: Landed) -> Result<Result<Box<Accepted>, Finished>> {
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        self.store()
+            .write(move |tx| {
+                let found = rows::by_state(tx, &landed.state)?;
+                let found = found.filter(|kept| kept.flow.clone().at(now).phase == Phase::Opened);
+                let known = found.and_then(|kept| {
+                    let asked = Asked::open(&seal, kept.flow.id, kept.sealed.as_deref())?;
+                    Some((kept, asked.opened?))
+                });
+                let Some((mut kept, opened)) = known else {
+                    return Ok(Err(Finished::Unknown));
+                };
+                if !landed.is_of(&opened.browser) {
+                    return Ok(Err(Finished::Unknown));
+                }
+                let target = target(tx, &seal, &kept.flow)?;
+                let code = landed.answer.code(&opened.issuer, opened.says_issuer);
+                let code = match (code, &target) {
+                    (_, None) => Err(Failure::TargetChanged),
+                    (code, Some(_)) => code,
+                };
+                match (code, target) {
+                    (Ok(code), Some((agent, server))) => {
+                        kept.flow.phase = stepped(kept.flow.phase, Step::Accepted)?;
+                        (kept.state, kept.sealed) = (None, None);
+                        rows::update(tx, &kept)?;
+                        Ok(Ok(Box::new(Accepted {
+                            kept,
+                            opened,
+                            code: code.to_owned(),
+                            agent,
+                            server,
+                        })))
+                    }
+                    (code, _) => {
+                        let why = code.err().unwrap_or(Failure::TargetChanged);
+                        fail(tx, kept, why, now)?;
+                        Ok(Err(Finished::Failed(why)))
+                    }
+                }
+            })
+            .await
+    }
+
+    async fn exchange(&self, accepted: Box<Accepted>) -> Result<Finished> {
+        let Accepted {
+            kept,
+            opened,
+            code,
+            agent,
+            server,
+        } = *accepted;
+        let name = &kept.flow.name;
+        let bought = match self.talk(&server).await {
+            Some(talk) => {
+                let proof = (code.as_str(), opened.browser.verifier.as_str());
+                let back = &opened.redirect_uri;
+                let bought = talk.exchange(&opened.access, proof, back).await;
+                let untold =
+                    |why: &NotBought| tracing::warn!(%name, %why, "a code bought no token");
+                bought.inspect_err(untold).ok()
+            }
+            None => {
+                tracing::warn!(%name, "whoever gives the tokens cannot be reached");
+                None
+            }
+        };
+        let mut listed = None;
+        if let Some(tokens) = &bought {
+            let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
+            let asking = self.ask_with(&agent, &server.connection, tokens.access.clone(), within);
+            let untold = |why: &McpError| {
+                // A server's own words may repeat what it was shown.
+                let why = why.to_string().replace(&tokens.access, "[hidden]");
+                tracing::warn!(%name, why, "a tool server does not take a new token");
+            };
+            listed = asking.await?.inspect_err(untold).ok();
+        }
+        let granted = bought.map(|tokens| Granted {
+            access: opened.access,
+            tokens,
+            wider: None,
+        });
+        let came = granted.zip(listed);
+        let (seal, now) = (self.inner.seal.clone(), self.now());
+        let digests = self.inner.digests.clone();
+        let message = Self::new_id(MessageId::from_bytes);
+        let (finished, woken) = self
+            .store()
+            .write(move |tx| {
+                let kept = rows::flow(tx, kept.flow.id)?;
+                let kept = kept.filter(|kept| kept.flow.phase == Phase::Exchanging);
+                let Some(kept) = kept else {
+                    return Ok((Finished::Failed(Failure::ExchangeFailed), None));
+                };
+                let is_there = target(tx, &seal, &kept.flow)?.is_some();
+                match came.filter(|_| is_there) {
+                    Some((granted, tools)) => connect(
+                        tx,
+                        (&seal, &digests),
+                        (kept, opened.origin),
+                        (granted, tools),
+                        (message, now),
+                    ),
+                    None => {
+                        end(tx, kept, Step::Failed(Failure::ExchangeFailed), now)?;
+                        Ok((Finished::Failed(Failure::ExchangeFailed), None))
+                    }
+                }
+            })
+            .await?;
+        if let Some(session) = woken {
+            self.wake_session(session);
+        }
+        Ok(finished)
+    }
+}
+
+/// The sign-in of a link, as long as it can go on.
+fn live(db: &Rx<'_>, ticket: &[u8; 32], now: Moment) -> Result<KeptFlow> {
+    let kept = rows::by_ticket(db, ticket)?;
+    let kept = kept.filter(|kept| {
+        let phase = kept.flow.clone().at(now).phase;
+        matches!(phase, Phase::Waiting | Phase::Opened)
+    });
+    Ok(kept.ok_or(Refusal::NotFound(Thing::Signin))?)
+}
+
+fn keep_client(
+    tx: &mut Tx<'_>,
+    seal: &Seal,
+    flow: &Flow,
+    client: &KeptClient,
+    origin: AuthClientOrigin,
+) -> Result<()> {
+    let of = (flow.agent_id, &flow.name);
+    let before = rows::find(tx, flow.agent_id, &flow.name)?;
+    let before = before.filter(|before| before.url == flow.url);
+    let kept = Kept {
+        url: flow.url.clone(),
+        client: Some((origin, close_client(client, seal, of)?)),
+        access: before.as_ref().and_then(|before| before.access.clone()),
+        expires_at: before.and_then(|before| before.expires_at),
+    };
+    rows::put(tx, flow.agent_id, &flow.name, &kept)
+}
+
+/// The agent and entry a sign-in is for, if they still are what they were.
+fn target(db: &Rx<'_>, seal: &Seal, flow: &Flow) -> Result<Option<(Agent, McpServer)>> {
+    let Some(agent) = agents::by_id(db, flow.agent_id)? else {
+        return Ok(None);
+    };
+    let found = server_rows::find(db, flow.agent_id, &flow.name)?;
+    let server = found.map(|_| mcp_servers::existing(db, seal, flow.agent_id, Some(&flow.name)));
+    let server = server.transpose()?.map(|kept| kept.server);
+    let is_bound = |server: &McpServer| {
+        address_text(server) == flow.url && address(&server.connection).is_ok()
+    };
+    Ok(server.filter(is_bound).map(|server| (agent, server)))
+}
+
+impl Hall {
+    /// Where browsers reach this server, for the document that is our client id; `None` unless
+    /// that is over https.
+    ///
+    /// # Errors
+    /// Faults.
+    pub async fn oauth_client_base(&self) -> Result<Option<String>> {
+        let own = self.inner.launching.url.clone();
+        let seen = self.store().read(move |db| base(db, &own)).await?;
+        let is_public = Url::parse(&seen.value).is_ok_and(|url| url.scheme() == "https");
+        Ok(is_public.then_some(seen.value))
+    }
+}

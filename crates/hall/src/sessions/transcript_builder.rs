@@ -1,0 +1,347 @@
+//! What an agent says during a turn, folded into one message: text in coalesced pieces, calls
+//! joined, plans replaced.
+
+use guildhall_domain::{
+    Moment, Result,
+    events::Event,
+    ids::{AuthorId, MessageId, SessionId, SessionTurnId},
+    limits,
+    session_tasks::keeps_tasks,
+    sessions::TurnOutcome,
+    transcript::{
+        Calls, Message, MessageState, Part, PlanEntry, Role, TextKind, ToolCall, ToolCallPatch,
+        ToolStatus,
+    },
+};
+use guildhall_store::{Tx, messages, sessions};
+
+/// The agent's answer of one turn, as far as it was said.
+pub(super) struct Answer {
+    session: SessionId,
+    turn: SessionTurnId,
+    id: MessageId,
+    author: AuthorId,
+    /// Whether the message's row is written.
+    is_begun: bool,
+    next_place: u32,
+    /// UTF-16 units said so far: text, thinking.
+    said: [u64; 2],
+    /// Text that was not written yet, with its place.
+    growing: Option<(TextKind, String)>,
+    calls: Calls,
+    plan: Option<u32>,
+    /// What is to be written, in order.
+    changes: Vec<Change>,
+    /// Whether some of it does not wait for more.
+    is_urgent: bool,
+}
+
+/// One thing to be written.
+enum Change {
+    Text(u32, TextKind, String),
+    Call(String),
+    Plan(Vec<PlanEntry>),
+}
+
+impl Answer {
+    /// An answer of which nothing was said yet.
+    pub(super) fn new(
+        session: SessionId,
+        turn: SessionTurnId,
+        id: MessageId,
+        author: AuthorId,
+    ) -> Self {
+        Self {
+            session,
+            turn,
+            id,
+            author,
+            is_begun: false,
+            next_place: 0,
+            said: [0; 2],
+            growing: None,
+            calls: Calls::default(),
+            plan: None,
+            changes: Vec::new(),
+            is_urgent: false,
+        }
+    }
+
+    /// Takes in a piece of text.
+    pub(super) fn hear(&mut self, kind: TextKind, text: &str) {
+        match &mut self.growing {
+            Some((known, growing)) if *known == kind => growing.push_str(text),
+            _ => {
+                self.end_piece();
+                self.growing = Some((kind, text.to_owned()));
+            }
+        }
+    }
+
+    /// Takes in what the agent says of a call; answers the call as it is known now, unless it was
+    /// over long ago.
+    pub(super) fn join(&mut self, patch: ToolCallPatch) -> Option<&ToolCall> {
+        self.end_piece();
+        let id = patch.tool_call_id.clone();
+        let joined = self.calls.join(patch, self.next_place)?;
+        self.changes.push(Change::Call(id));
+        self.next_place += u32::from(joined.is_new);
+        self.is_urgent |= joined.is_new || joined.has_moved;
+        Some(joined.call)
+    }
+
+    /// Says where a call stands, whatever the agent said of it.
+    pub(super) fn set_status(&mut self, id: &str, status: ToolStatus) {
+        if self.calls.set_status(id, status) {
+            self.is_urgent = true;
+            self.changes.push(Change::Call(id.to_owned()));
+        }
+    }
+
+    /// Takes in the agent's plan, which replaces the one before.
+    pub(super) fn plan(&mut self, entries: Vec<PlanEntry>) {
+        self.end_piece();
+        self.is_urgent = true;
+        self.changes.push(Change::Plan(entries));
+    }
+
+    /// A call as it is known now.
+    pub(super) fn call(&self, id: &str) -> Option<&ToolCall> {
+        self.calls.get(id).map(|(_, call)| call)
+    }
+
+    /// Whether a call is at work, so that silence says nothing.
+    pub(super) fn has_work(&self) -> bool {
+        self.calls.has_work()
+    }
+
+    /// Whether its calls are more than can be kept.
+    pub(super) fn is_too_much(&self) -> bool {
+        self.calls.is_too_much()
+    }
+
+    /// Whether something must be written now: the first words, a call that appears or moves on, a
+    /// plan, or much text; other words, and what more is said of a call, wait for more.
+    pub(super) fn is_due(&self) -> bool {
+        let is_due = |(kind, text): &(TextKind, String)| {
+            self.said[*kind as usize] == 0 || text.len() >= limits::DELTA_FLUSH_BYTES
+        };
+        self.is_urgent || self.calls.is_heavy() || self.growing.as_ref().is_some_and(is_due)
+    }
+
+    /// Whether anything is to be written at all.
+    pub(super) fn has_more(&self) -> bool {
+        !self.changes.is_empty() || self.growing.is_some()
+    }
+
+    /// Takes out what is to be written.
+    pub(super) fn take(&mut self) -> Writing {
+        self.end_piece();
+        self.is_urgent = false;
+        let mut steps = Vec::new();
+        for change in std::mem::take(&mut self.changes) {
+            match change {
+                Change::Text(place, kind, text) => {
+                    let said = &mut self.said[kind as usize];
+                    let offset = *said;
+                    *said += text.encode_utf16().count() as u64;
+                    steps.push(Step::Text {
+                        place,
+                        kind,
+                        offset,
+                        text,
+                    });
+                }
+                Change::Call(id) => {
+                    if let Some((place, call)) = self.calls.get(&id) {
+                        steps.retain(|step| !matches!(step, Step::Call { place: known, .. } if *known == place));
+                        let call = Box::new(call.clone());
+                        steps.push(Step::Call { place, call });
+                    }
+                }
+                Change::Plan(entries) => {
+                    let place = *self.plan.get_or_insert_with(|| {
+                        self.next_place += 1;
+                        self.next_place - 1
+                    });
+                    steps.push(Step::Plan { place, entries });
+                }
+            }
+        }
+        self.calls.forget();
+        let is_first = !self.is_begun;
+        self.is_begun |= !steps.is_empty();
+        Writing {
+            session: self.session,
+            turn: self.turn,
+            message: self.id,
+            author: self.author,
+            is_first,
+            steps,
+        }
+    }
+
+    fn end_piece(&mut self) {
+        if let Some((kind, text)) = self.growing.take()
+            && !text.is_empty()
+        {
+            self.changes.push(Change::Text(self.next_place, kind, text));
+            self.next_place += 1;
+        }
+    }
+}
+
+/// A run of an answer that goes into the store together.
+#[derive(Clone)]
+pub(super) struct Writing {
+    session: SessionId,
+    turn: SessionTurnId,
+    message: MessageId,
+    author: AuthorId,
+    is_first: bool,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone)]
+enum Step {
+    Text {
+        place: u32,
+        kind: TextKind,
+        offset: u64,
+        text: String,
+    },
+    Call {
+        place: u32,
+        call: Box<ToolCall>,
+    },
+    Plan {
+        place: u32,
+        entries: Vec<PlanEntry>,
+    },
+}
+
+impl Writing {
+    /// Whether there is nothing to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Writes it, each step with its event.
+    pub(super) fn write(self, tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+        // A turn that is over, because its session was closed, takes nothing more.
+        let is_open =
+            sessions::open_turn(tx, self.session)?.is_some_and(|(turn, _)| turn == self.turn);
+        if self.steps.is_empty() || !is_open {
+            return Ok(());
+        }
+        if self.is_first {
+            let message = Message {
+                id: self.message,
+                seq: 0,
+                session_id: self.session,
+                turn_id: Some(self.turn),
+                role: Role::Assistant,
+                author_id: self.author,
+                state: MessageState::Streaming,
+                created_at: now,
+                parts: Vec::new(),
+            };
+            messages::insert(tx, &message)?;
+        }
+        let mut tasks_changed = false;
+        for step in self.steps {
+            let event = match step {
+                Step::Text {
+                    place,
+                    kind,
+                    offset,
+                    text,
+                } => {
+                    messages::add_piece(tx, self.message, place, kind, &text)?;
+                    Event::TextAppended {
+                        session_id: self.session,
+                        message_id: self.message,
+                        part: kind,
+                        offset,
+                        text,
+                    }
+                }
+                Step::Call { place, call } => {
+                    tasks_changed |= keeps_tasks(&call);
+                    write_call(tx, self.session, (self.message, place), *call)?
+                }
+                Step::Plan { place, entries } => {
+                    messages::put_part(tx, self.message, place, &Part::Plan { entries })?;
+                    tasks_changed = true;
+                    continue;
+                }
+            };
+            tx.append(now, Some(self.author), &event)?;
+        }
+        if tasks_changed {
+            tell_tasks(tx, self.session, Some(self.author), now)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a call at its place in a message; answers the event that tells of it.
+fn write_call(
+    tx: &mut Tx<'_>,
+    session_id: SessionId,
+    (message_id, place): (MessageId, u32),
+    tool_call: ToolCall,
+) -> Result<Event> {
+    messages::put_part(tx, message_id, place, &Part::ToolCall(tool_call.clone()))?;
+    Ok(Event::ToolCallUpdated {
+        session_id,
+        message_id,
+        tool_call,
+    })
+}
+
+/// Tells that a session's tasks may be others now.
+fn tell_tasks(
+    tx: &mut Tx<'_>,
+    session_id: SessionId,
+    author: Option<AuthorId>,
+    now: Moment,
+) -> Result<()> {
+    let version = tx.next_event();
+    let event = Event::TasksChanged {
+        session_id,
+        version,
+    };
+    tx.append(now, author, &event)?;
+    Ok(())
+}
+
+/// Ends every call that a turn left open.
+pub(super) fn settle_calls(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    turn: SessionTurnId,
+    outcome: TurnOutcome,
+    now: Moment,
+) -> Result<()> {
+    let mut tasks_changed = false;
+    for (message, place, call) in messages::open_calls_of(tx, session, turn)? {
+        let status = match call.status {
+            // The agent went on and ended well, so what it had at work did too.
+            ToolStatus::InProgress if outcome == TurnOutcome::EndTurn => ToolStatus::Completed,
+            _ => ToolStatus::Cancelled,
+        };
+        let call = ToolCall { status, ..call };
+        tasks_changed |= keeps_tasks(&call);
+        let event = write_call(tx, session, (message, place), call)?;
+        tx.append(now, None, &event)?;
+    }
+    if tasks_changed {
+        tell_tasks(tx, session, None, now)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "transcript_builder_tests.rs"]
+mod tests;

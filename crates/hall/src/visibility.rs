@@ -1,0 +1,173 @@
+//! Sight: which rooms and sessions a caller may know of, what of them it may read, and which files
+//! it may name.
+//! An agent sees the rooms it belongs to, from its joining on, and its own sessions; a person sees
+//! every room and session.
+
+use guildhall_domain::{
+    Refusal, Result,
+    callers::{Caller, Identity},
+    canvas::CanvasScope,
+    errors::Thing,
+    ids::{RoomId, SessionId},
+    sessions::Session,
+    settings::FILES_PEOPLE,
+};
+use guildhall_store::{
+    Rx, agents,
+    members::Window,
+    rooms::{self, Standing},
+    sessions, settings,
+};
+use guildhall_world::confined_fs::Reach;
+
+/// A room the caller may know of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sight {
+    /// How the caller stands to it.
+    pub(crate) standing: Standing,
+    /// Entries at or below this seq are hidden.
+    pub(crate) floor: u64,
+}
+
+impl Sight {
+    /// The caller's membership.
+    ///
+    /// # Errors
+    /// [`Refusal::NotAMember`].
+    pub(crate) fn member(&self) -> Result<Window, Refusal> {
+        self.standing.window.ok_or(Refusal::NotAMember)
+    }
+
+    /// Holds every change back from an archived room, then from those who are no members.
+    ///
+    /// # Errors
+    /// [`Refusal::RoomArchived`], [`Refusal::NotAMember`].
+    pub(crate) fn writable(&self) -> Result<(), Refusal> {
+        if self.standing.archived {
+            return Err(Refusal::RoomArchived);
+        }
+        self.member().map(|_| ())
+    }
+}
+
+/// The room, as far as the caller may see it.
+///
+/// # Errors
+/// `NotFound` when there is no such room or this caller may not know of it: one answer.
+pub(crate) fn room(db: &Rx<'_>, by: &Caller, id: RoomId) -> Result<Sight> {
+    let missing = Refusal::NotFound(Thing::Room);
+    let standing = rooms::standing(db, id, by.author)?.ok_or_else(|| missing.clone())?;
+    match (by.is_human(), standing.window) {
+        (true, _) => Ok(Sight { standing, floor: 0 }),
+        (false, Some(window)) => Ok(Sight {
+            standing,
+            floor: window.joined_seq,
+        }),
+        (false, None) => Err(missing.into()),
+    }
+}
+
+/// The session, as far as the caller may know of it.
+///
+/// # Errors
+/// `NotFound` when there is no such session or this caller may not know of it: one answer.
+pub(crate) fn session(db: &Rx<'_>, by: &Caller, id: SessionId) -> Result<Session> {
+    let found = sessions::by_id(db, id)?.filter(|session| match by.identity {
+        Identity::Owner | Identity::Person(_) => true,
+        Identity::Agent(agent) => session.agent_id == agent,
+    });
+    Ok(found.ok_or(Refusal::NotFound(Thing::Session))?)
+}
+
+/// A canvas the caller may know of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Canvas {
+    /// A room's.
+    Room(Sight),
+    /// A session's.
+    Session,
+}
+
+impl Canvas {
+    /// Holds every change back that the room does; a session, which has neither members nor an
+    /// archive, holds back none.
+    ///
+    /// # Errors
+    /// Those of [`Sight::writable`].
+    pub(crate) fn writable(&self) -> Result<(), Refusal> {
+        match self {
+            Self::Room(sight) => sight.writable(),
+            Self::Session => Ok(()),
+        }
+    }
+}
+
+/// The canvas of a room or session, as far as the caller may see it.
+///
+/// # Errors
+/// Those of [`room`] or [`session`].
+///
+/// Source: contract 2.5: a session's is for people and the session's own agent.
+pub(crate) fn canvas(db: &Rx<'_>, by: &Caller, scope: CanvasScope) -> Result<Canvas> {
+    match scope {
+        CanvasScope::Room(id) => room(db, by, id).map(Canvas::Room),
+        CanvasScope::Session(id) => session(db, by, id).map(|_| Canvas::Session),
+    }
+}
+
+/// Which files the caller may name: the owner those beneath the roots, an agent those of its own
+/// folder, and other people none, unless a setting opens the owner's to them.
+///
+/// # Errors
+/// [`Refusal::OwnerOnly`] for other people; `NotFound` for an agent that is gone.
+///
+/// Source: contract 6.1.
+pub(crate) fn reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
+    reach_in(db, by, Reach::Roots, Reach::Folder)
+}
+
+/// Whether the caller may name any file at all, however far it reaches.
+///
+/// # Errors
+/// [`Refusal::OwnerOnly`] for other people, unless the owner's files are opened to them.
+pub(crate) fn names_files(db: &Rx<'_>, by: &Caller) -> Result<()> {
+    let is_closed = match by.identity {
+        Identity::Owner | Identity::Agent(_) => false,
+        Identity::Person(_) => settings::get(db, &FILES_PEOPLE)?.value.text() != "boundary",
+    };
+    match is_closed {
+        true => Err(Refusal::OwnerOnly.into()),
+        false => Ok(()),
+    }
+}
+
+/// Which folders the caller may look into: the owner those of home, an agent its own and what
+/// lies in it, wherever that is.
+///
+/// # Errors
+/// As [`reach`].
+pub(crate) fn directory_reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
+    reach_in(db, by, Reach::Home, Reach::Own)
+}
+
+/// Where the caller may make a folder: the owner in home, an agent in its own folder while that
+/// lies in home.
+///
+/// # Errors
+/// As [`reach`].
+pub(crate) fn new_folder_reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
+    reach_in(db, by, Reach::Home, Reach::FolderAtHome)
+}
+
+/// `boundary` for the owner and those it is opened to, for an agent what `own` makes of its
+/// folder.
+fn reach_in(db: &Rx<'_>, by: &Caller, boundary: Reach, own: fn(String) -> Reach) -> Result<Reach> {
+    names_files(db, by)?;
+    match by.identity {
+        Identity::Owner | Identity::Person(_) => Ok(boundary),
+        Identity::Agent(agent) => {
+            let agent = agents::by_id(db, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
+            Ok(own(agent.cwd))
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Asks: what an agent asks a person, opened without an agent that runs.
+
+use guildhall_domain::{
+    ids::{AgentId, SessionId},
+    interactions::{Answer, AskOption, Asked, OptionKind, Question},
+    sessions::{Origin, Session, SessionState},
+    transcript::{ToolCall, ToolKind},
+    usage::Usage,
+};
+use guildhall_hall::interactions::{Opening, Posed};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::{Caller, TestHall, soon};
+
+/// An ask that waits for a person.
+#[derive(Debug)]
+pub struct Waiting {
+    /// Its id.
+    pub id: String,
+    /// Its digest.
+    pub digest: String,
+    answer: oneshot::Receiver<Answer>,
+}
+
+impl Waiting {
+    /// What the agent is told.
+    pub async fn answer(self) -> Answer {
+        soon("an answer", self.answer).await.expect("an answer")
+    }
+
+    /// The agent is gone before it is told.
+    pub fn dies(self) {}
+
+    /// Whether the agent was told nothing yet.
+    pub fn waits(&mut self) -> bool {
+        self.answer.try_recv() == Err(oneshot::error::TryRecvError::Empty)
+    }
+}
+
+/// The options most agents offer, in an order that helps nobody who goes by it.
+pub fn usual_options() -> Vec<AskOption> {
+    let option = |id: &str, kind| AskOption {
+        option_id: id.to_owned(),
+        name: id.to_owned(),
+        kind,
+    };
+    vec![
+        option("always", OptionKind::AllowAlways),
+        option("never", OptionKind::RejectAlways),
+        option("once", OptionKind::AllowOnce),
+        option("no", OptionKind::RejectOnce),
+    ]
+}
+
+/// A call that would run `command`.
+pub fn call(id: &str, command: &str) -> ToolCall {
+    ToolCall {
+        title: format!("Run {command}"),
+        tool_name: "bash".to_owned(),
+        kind: ToolKind::Execute,
+        input: json!({ "command": command }),
+        ..ToolCall::unannounced(id.to_owned())
+    }
+}
+
+impl TestHall {
+    /// A session of `agent` that asks.
+    pub fn session(&self, agent: &Caller) -> Session {
+        let now = self.now();
+        let session = Session {
+            id: SessionId::new(guildhall_world::ids::new()),
+            agent_id: AgentId::parse(agent.agent()).unwrap(),
+            runtime: "rehearsal".to_owned(),
+            runtime_session_id: String::new(),
+            title: String::new(),
+            cwd: "/w".to_owned(),
+            permission_mode: "default".to_owned(),
+            model: String::new(),
+            effort: String::new(),
+            state: SessionState::Running,
+            state_reason: String::new(),
+            origin: Origin::Person,
+            room_id: None,
+            read_only: false,
+            queued_count: 0,
+            pending_count: 0,
+            last_message_preview: String::new(),
+            created_at: now,
+            updated_at: now,
+            usage: Usage::default(),
+        };
+        crate::event_log::seed_session(&self.database(), &session);
+        session
+    }
+
+    /// Lets a turn of the session be under way.
+    pub fn begin_turn(&self, session: &Session) {
+        crate::event_log::begin_turn(&self.database(), session);
+    }
+
+    /// Lets `count` messages have been said in a session: `1`, `2` and so on.
+    pub fn seed_said(&self, session: &Session, count: u32) {
+        crate::event_log::seed_said(&self.database(), session, count);
+    }
+
+    /// Opens an ask, whatever comes of it.
+    pub async fn pose(&self, session: &Session, call: Option<ToolCall>, asked: Asked) -> Posed {
+        let posed = self.hall().ask_person(session.clone(), call, asked).await;
+        posed.unwrap()
+    }
+
+    /// Opens the ask for a call that would run `command`, whatever comes of it.
+    pub async fn pose_call(&self, session: &Session, id: &str, command: &str) -> Posed {
+        let asked = Asked::Permission {
+            tool_call_id: id.to_owned(),
+            options: usual_options(),
+        };
+        self.pose(session, Some(call(id, command)), asked).await
+    }
+
+    /// Asks for a call that would run `command`, which must open a card.
+    pub async fn seed_ask(&self, session: &Session, id: &str, command: &str) -> Waiting {
+        waiting(self.pose_call(session, id, command).await)
+    }
+
+    /// Asks questions, which must open a card.
+    pub async fn seed_questions(&self, session: &Session, questions: Vec<Question>) -> Waiting {
+        let asked = Asked::Form {
+            tool_call_id: None,
+            message: "Which way?".to_owned(),
+            questions,
+        };
+        waiting(self.pose(session, None, asked).await)
+    }
+
+    /// What waits for a person, as the owner sees it.
+    pub async fn pending(&self) -> Vec<Value> {
+        let path = "/api/sessions/pending-interactions";
+        let listed = self.owner().get(path).await.ok(200);
+        listed["interactions"].as_array().unwrap().clone()
+    }
+}
+
+fn waiting(posed: Posed) -> Waiting {
+    let Opening::Asked(interaction) = posed.opening else {
+        panic!("a card is opened, not {:?}", posed.opening);
+    };
+    Waiting {
+        id: interaction.id.to_string(),
+        digest: interaction.digest,
+        answer: posed.answer,
+    }
+}

@@ -1,0 +1,135 @@
+//! The puppet as a test meets it: started below a keeper, and driven beside the test.
+
+use std::{future::Future, path::PathBuf, time::Duration};
+
+use guildhall_world::{
+    acp::{
+        AgentLink, Ended, How, Initialized, Launch, LinkError, OpenSession, Opened, Piece,
+        PromptEnd, Said, Update, launch,
+    },
+    enclosure::Enclosure,
+    process_guard::KeeperCommand,
+    process_tree::ProcessTrees,
+};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+/// How long any one thing may take before the test fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) fn puppet() -> PathBuf {
+    env!("CARGO_BIN_EXE_guildhall-fake-agent").into()
+}
+
+/// What starts `program` below the puppet's keeper, with only `PATH` in its environment.
+pub(crate) fn launch_of(program: PathBuf, args: &[&str]) -> Launch {
+    Launch {
+        program,
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        cwd: std::env::temp_dir(),
+        env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+        keeper: KeeperCommand {
+            program: puppet(),
+            args: vec!["keeper".into()],
+        },
+        enclosure: Enclosure::off(),
+        agent: None,
+        trees: ProcessTrees::default(),
+    }
+}
+
+/// A running puppet.
+pub(crate) struct Puppet {
+    pub(crate) link: AgentLink,
+    pub(crate) heard: mpsc::Receiver<Said>,
+    running: JoinHandle<Ended>,
+}
+
+impl Puppet {
+    #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
+    pub(crate) async fn start(launch_: Launch) -> Self {
+        let (link, heard, running) = launch(launch_).await.unwrap();
+        Self {
+            link,
+            heard,
+            running: tokio::spawn(running),
+        }
+    }
+
+    pub(crate) async fn agent() -> Self {
+        Self::start(launch_of(puppet(), &["agent"])).await
+    }
+
+    /// An agent with one open session, called `one`.
+    pub(crate) async fn open() -> Self {
+        let puppet = Self::agent().await;
+        puppet.greet().await;
+        puppet.new_session().await;
+        puppet
+    }
+
+    pub(crate) async fn greet(&self) -> Initialized {
+        soon(self.link.initialize()).await.unwrap()
+    }
+
+    pub(crate) async fn new_session(&self) -> Opened {
+        self.open_session(How::New).await.unwrap()
+    }
+
+    pub(crate) async fn open_session(&self, how: How) -> Result<Opened, LinkError> {
+        let ask = OpenSession {
+            cwd: std::env::temp_dir(),
+            how,
+            mcp_servers: Vec::new(),
+        };
+        soon(self.link.open(ask)).await
+    }
+
+    pub(crate) async fn prompt(&self, text: &str) -> Result<PromptEnd, LinkError> {
+        let pieces = vec![
+            Piece::Context("frame".to_owned()),
+            Piece::Text(text.to_owned()),
+        ];
+        soon(self.link.prompt("one", pieces)).await
+    }
+
+    /// What it says next; an `Ask` is the test's own to wait for.
+    pub(crate) async fn hear(&mut self) -> Said {
+        soon(self.heard.recv())
+            .await
+            .expect("the agent says something")
+    }
+
+    /// The next text, past everything else.
+    pub(crate) async fn hear_text(&mut self) -> String {
+        loop {
+            if let Said::Update {
+                update: Update::Text(text),
+                ..
+            } = self.hear().await
+            {
+                return text;
+            }
+        }
+    }
+
+    pub(crate) async fn ended(self) -> Ended {
+        soon(self.running).await.unwrap()
+    }
+}
+
+/// Waits, but not for ever.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future)
+        .await
+        .expect("it takes too long")
+}
+
+/// Whether a process lives, a zombie not counted.
+pub(crate) fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
